@@ -156,7 +156,7 @@ mutation messages-are-not-compared "$replay" the_first_message_that_differs reco
 mutation sums-are-not-compared "$replay" what_no_recorded_process_has record/replay.rs \
     's/\*digest != carried\.digest\(\)/*digest > u64::MAX - 1/'
 mutation any-network-will-do "$replay" another_network_is_refused record/replay.rs \
-    's/match Topology::of\(graph\)\.difference\(&self\.header\.network\) \{/match None::<String>.filter(|_| graph.processes.is_empty()) {/'
+    's/match here\.difference\(&self\.header\.network\) \{/match None::<String>.filter(|_| graph.processes.is_empty()) {/'
 mutation any-input-will-do "$replay" another_input_is_refused record/content.rs \
     's/\(is != self\.sha256\)\.then/false.then/'
 mutation anything-is-recorded "$replay" what_cannot_be_replayed record/recorder.rs \
@@ -276,6 +276,26 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
+mutation a-clock-is-that-of-the-question --lib times_are_as_exact watch.rs \
+    's/i128::midpoint\(self\.asked\.into\(\), self\.answered\.into\(\)\)/i128::from(self.asked)/'
+mutation clocks-do-not-drift --lib an_even_drift watch.rs \
+    's/let drift = last\.ahead\(\) - first\.ahead\(\);/let drift = 0;/'
+package=kahn-command
+ranks='--test ranks'
+without_mutation '' -p kahn-command --test ranks
+mutation clocks-of-ranks-are-one "$ranks" no_arrow_points_backwards ../../kahn-net/src/watch.rs \
+    's/i128::from\(there\) - first\.ahead\(\) - passed/i128::from(there) - passed/'
+mutation links-send-what-passes "$ranks" no_arrow_points_backwards ../../kahn-observe/src/trace/ranks.rs \
+    's/What::Received\) && is_cut && is_link\(process\)/What::Received) \&\& is_cut \&\& is_link(process) \&\& ring.lost > 0/'
+mutation what-others-have-lost-is-told "$ranks" what_one_rank_has_lost ../../kahn-observe/src/trace/ranks.rs \
+    's/lost: ring\.lost,/lost: ring.lost.min(0),/g'
+mutation sums-of-ranks-are-not-added "$ranks" what_passes_between_other_ranks ../../kahn-observe/src/record/ranks.rs \
+    's/self\.append\(&Entry::Carried \{ channel, messages, digest \}\);/let _ = Entry::Carried { channel, messages, digest };/'
+mutation links-are-summed-up "$ranks" what_passes_between_other_ranks ../../kahn-observe/src/record/ranks.rs \
+    's/link\.sends \|\| link\.rank == 0/link.rank == 0 \&\& !link.sends/'
+mutation other-ranks-are-not-compared "$ranks" a_network_that_sends_something_else \
+    ../../kahn-observe/src/record/ranks.rs \
+    's/if !self\.elsewhere\.has\(channel\.id\) \{/if self.elsewhere.has(channel.id) {/'
 package=kahn-apps
 without_mutation '' -p kahn-apps --test on_ranks
 mutation results-anywhere '--test on_ranks' every_network_prints ../../kahn/src/network/cut.rs \
@@ -408,7 +428,7 @@ mutation slices-told-before-their-causes "$trace" what_is_written_meanwhile trac
 mutation messages-sent-twice "$trace" each_message_has_an_arrow trace/stream/weaver.rs \
     's/let first = channel\.sent\.map_or\(event\.number, \|\(first, _\)\| first\);/let first = 0;/; s/channel\.sends\.push_back\(\(end, at\)\);\s*event\.number\.\.end/channel.sends.push_back((end, at));\n first..end/'
 mutation arrows-of-wakes-beside-messages "$trace" each_message_has_an_arrow trace/weave.rs \
-    's/&& !\(arrows\.draws_all && wants == Wanted::Message\)//'
+    's/&& \(salt != 0 \|\| wants != Wanted::Message \|\| !arrows\.draws\.has\(channel\)\)//'
 mutation cut-files-not-read "$trace" cut_off_by_a_kill trace/perfetto/read.rs \
     's/Ok\(None\) \| Err\(_\) if reader\.is_stream => break,/Ok(None) | Err(_) if reader.is_stream \&\& reader.has_end => break,/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \

@@ -23,26 +23,35 @@ def check(path):
     begins, ends, last = defaultdict(list), defaultdict(list), {}
     spans = defaultdict(list)
     counts = defaultdict(int)
+    # Of a run on several ranks: each is a process, and says how well its clock is known.
+    ranks, clocks, said, between = {}, {}, {}, 0
     for packet in trace.packet:
         # Fields that the definition does not have would be kept apart.
         assert not list(proto_unknown(packet)), f"{path}: a field that Perfetto does not know"
         assert packet.trusted_packet_sequence_id, f"{path}: a packet of no sequence"
         for name in packet.interned_data.event_names:
             names[name.iid] = name.name
+        said.update((name.iid, name.name) for name in packet.interned_data.debug_annotation_names)
         if packet.HasField("track_descriptor"):
             track = packet.track_descriptor
             assert track.uuid not in tracks, f"{path}: {track.name} is described twice"
             assert not track.parent_uuid or track.parent_uuid in tracks, f"{path}: {track.name} has no parent"
             tracks[track.uuid] = track
+            if track.HasField("process"):
+                name = f"rank {len(ranks)}"
+                assert track.process.process_name == name and track.process.pid, f"{path}: {track} is not {name}"
+                ranks[track.uuid] = name
         if not packet.HasField("track_event"):
             continue
         event, at = packet.track_event, packet.timestamp
         track = tracks[event.track_uuid]
         name = names[event.name_iid] if event.name_iid else event.name
         for flow in event.flow_ids:
-            begins[flow].append(at)
+            begins[flow].append((at, root(tracks, track)))
         for flow in event.terminating_flow_ids:
-            ends[flow].append(at)
+            ends[flow].append((at, root(tracks, track)))
+        if name == "the clock of this rank":
+            clocks[ranks[track.uuid]] = {said[one.name_iid]: one.uint_value for one in event.debug_annotations}
         counts[EVENT.Type.Name(event.type)] += 1
         if event.type == EVENT.TYPE_SLICE_BEGIN:
             assert not open_slices[track.uuid], f"{path}: {track.name}: {name} begins in another slice"
@@ -62,14 +71,29 @@ def check(path):
     for flow, times in begins.items():
         assert len(times) == 1, f"{path}: flow {flow} begins {len(times)} times"
     for flow, times in ends.items():
-        assert len(times) == 1 and begins[flow][0] <= times[0], f"{path}: flow {flow} ends before it begins"
-    workers = next(uuid for uuid, track in tracks.items() if track.name == "workers")
+        assert len(times) == 1 and begins[flow][0][0] <= times[0][0], f"{path}: flow {flow} ends before it begins"
+        between += begins[flow][0][1] != times[0][1]
+    if ranks:
+        assert len(clocks) == len(ranks) > 1, f"{path}: clocks of {clocks.keys()}, ranks {ranks.values()}"
+        # Two clocks that are both aligned to that of rank 0.
+        error = sum(sorted(clock["error ns"] for clock in clocks.values())[-2:])
+        moved = max(clock["moved ns"] for clock in clocks.values())
+        assert moved <= error, f"{path}: an arrow would point backwards by {moved} ns, and clocks agree to {error}"
+        print(f"{path}: {len(ranks)} ranks, {between} arrows between them, clocks to {error} ns, moved by {moved} at most")
+    workers = {uuid for uuid, track in tracks.items() if track.name == "workers"}
+    assert workers, f"{path}: no workers"
     for uuid, track in tracks.items():
-        if track.parent_uuid == workers:
+        if track.parent_uuid in workers:
             gaps = [b[0] - a[1] for a, b in zip(spans[uuid], spans[uuid][1:])]
             assert not any(gaps), f"{path}: {track.name} is not tiled"
     told = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
     print(f"{path}: {len(tracks)} tracks, {len(begins)} flows, {told}")
+
+
+def root(tracks, track):
+    while track.parent_uuid:
+        track = tracks[track.parent_uuid]
+    return track.uuid
 
 
 def proto_unknown(message):

@@ -13,6 +13,7 @@ use kahn_observe::record::{Header, ReadError, Replay, Resume};
 
 use crate::arguments::{RunArguments, Verb, policies, workers};
 use crate::program::Program;
+use crate::ranks::ranks;
 use crate::recording::{Outside, Place, Replayed, called, version};
 use crate::{Failure, messages, run};
 
@@ -40,8 +41,12 @@ struct ReplayArguments {
 
     /// Holds PROCESS before its N-th receive, lets all others go on until nothing can, and shows on
     /// standard output what waits for what and which messages stand in channels with a written form
-    #[arg(long, value_name = "PROCESS@N")]
+    #[arg(long, value_name = "PROCESS@N", conflicts_with = "ranks")]
     until: Option<Place>,
+
+    /// Runs on N ranks within this program, wherever the recorded run was
+    #[arg(long, value_name = "N", value_parser = ranks)]
+    ranks: Option<usize>,
 
     /// Writes files and runs processes that only act, so that their effects happen again
     #[arg(long)]
@@ -94,7 +99,7 @@ pub(crate) struct Recorded {
 
 #[derive(Debug)]
 enum How {
-    Replay { replay: Replay, until: Option<Place>, with_effects: bool },
+    Replay { replay: Replay, until: Option<Place>, with_effects: bool, ranks: Option<usize> },
     Resume(Resume),
 }
 
@@ -107,10 +112,10 @@ impl Recorded {
         };
         Ok(Some(match verb {
             REPLAY => {
-                let ReplayArguments { again: asked, until, with_effects } =
+                let ReplayArguments { again: asked, until, ranks, with_effects } =
                     ReplayArguments::from_arg_matches(matches)?;
                 let replay = Replay::open(&asked.file).map_err(|error| refused(&asked, error))?;
-                Self { asked, how: How::Replay { replay, until, with_effects } }
+                Self { asked, how: How::Replay { replay, until, with_effects, ranks } }
             }
             RESUME => {
                 let asked = AgainArguments::from_arg_matches(matches)?;
@@ -152,7 +157,7 @@ impl Recorded {
         let Self { asked: AgainArguments { file, workers, policy }, how } = self;
         let typed = RunArguments::from_arg_matches(matches)?;
         match how {
-            How::Replay { replay, until, with_effects } => {
+            How::Replay { replay, until, with_effects, ranks } => {
                 if let Some(why) = replay.ends_early() {
                     let path = file.display();
                     messages::note(format_args!(
@@ -165,7 +170,7 @@ impl Recorded {
                     None => replay,
                 });
                 let again = Replayed { replay, has_effects: with_effects, until };
-                let arguments = typed.again(workers, policy);
+                let arguments = typed.again(workers, policy, ranks);
                 run::run(program, matches, &arguments, Some(Outside::Replayed(again)), None)
             }
             How::Resume(resume) => {

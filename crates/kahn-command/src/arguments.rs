@@ -423,8 +423,8 @@ impl RunArguments {
         }
         let (live, ranks) = (self.live.typed(), self.ranks.typed());
         if form.kind == Kind::Network && self.ranks.ranks.is_some() {
-            let recorded = [("--record", self.record.is_asked_for())];
-            let mut alone = traced.iter().chain(&live).chain(&recorded);
+            let streamed = [("--trace-stream", self.trace.is_streamed())];
+            let mut alone = streamed.iter().chain(&live);
             if let Some((option, _)) = alone.find(|(_, is_typed)| *is_typed) {
                 let what = format!("{option} has no effect with --ranks");
                 let help = "it tells of the processes of one rank; leave one of the two out";
@@ -461,8 +461,13 @@ impl RunArguments {
     }
 
     /// The same run again, of which nothing is written: a recording from elsewhere may name any files.
-    pub(crate) fn again(self, workers: Option<usize>, policy: Option<String>) -> Self {
-        let Self { mut schedule, report, .. } = self;
+    pub(crate) fn again(
+        self,
+        workers: Option<usize>,
+        policy: Option<String>,
+        ranks: Option<usize>,
+    ) -> Self {
+        let Self { mut schedule, report, ranks: recorded, .. } = self;
         schedule.workers = workers.or(schedule.workers);
         if policy.is_some() {
             // Places are those of the other policy.
@@ -470,7 +475,7 @@ impl RunArguments {
         }
         let (report_json, svg) = (None, None);
         let (record, trace) = (RecordArguments::default(), TraceArguments::default());
-        let (live, ranks) = (LiveArguments::default(), RankArguments::default());
+        let (live, ranks) = (LiveArguments::default(), recorded.again(ranks));
         Self { schedule, report, report_json, svg, record, trace, live, ranks }
     }
 
@@ -487,7 +492,7 @@ impl RunArguments {
         self.trace.keep_what_is_there()?;
         let (report_json, svg) = (self.report_json.clone(), self.svg.clone());
         let (trace, live) = (self.trace.clone(), self.live.clone());
-        Ok(Self { report_json, svg, trace, live, ..self.again(workers, policy) })
+        Ok(Self { report_json, svg, trace, live, ..self.again(workers, policy, None) })
     }
 
     /// Understands the options of a run of this form.

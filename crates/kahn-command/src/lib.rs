@@ -77,6 +77,7 @@ mod single;
 pub mod size;
 pub mod trace;
 mod verify;
+mod watching;
 
 use std::process::ExitCode;
 

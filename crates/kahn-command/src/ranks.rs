@@ -12,9 +12,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::arguments::{RunArguments, Shape};
 use crate::program::{Form, Kind, Pending, Prepared, Program, Purpose, form_of};
+use crate::recording::Outside;
+use crate::trace::Tracing;
+use crate::watching::Watching;
 use crate::{Answer, Failure, Interrupt, progress, result, run};
 
 /// Ranks in processes of their own, of which this is one: those of an MPI job.
@@ -68,6 +72,8 @@ pub(crate) fn run_over(
     };
     match prepare() {
         Ok((form, options, prepared)) => {
+            let watching = Watching::of_another(&arguments, None);
+            let rank = rank.watched_by(Arc::new(watching));
             let build = |network: &mut _| prepared.build(form, network, Purpose::Ranks).map(drop);
             rank.run(&options, build).map(drop).map_err(failure)
         }
@@ -126,9 +132,23 @@ pub(crate) struct RankArguments {
     #[cfg_attr(not(feature = "partition"), arg(hide = true))]
     #[arg(long, value_name = "even|FILE", requires = "ranks")]
     pub(crate) weights: Option<String>,
+
+    /// Whether a run on one rank is the same again of one on several: channels have their written forms.
+    #[arg(skip)]
+    were_several: bool,
 }
 
 impl RankArguments {
+    /// Those of the same run again, on so many ranks.
+    pub(crate) fn again(self, ranks: Option<usize>) -> Self {
+        Self { were_several: self.ranks.is_some(), ranks, place: Vec::new(), weights: None }
+    }
+
+    /// What the network is built for.
+    pub(crate) fn purpose(&self) -> Purpose {
+        if self.were_several || self.ranks.is_some() { Purpose::Ranks } else { Purpose::Run }
+    }
+
     /// Which of them were typed.
     pub(crate) fn typed(&self) -> [(&'static str, bool); 3] {
         [
@@ -185,7 +205,7 @@ fn weights_of(path: &Path) -> Result<Weights, Failure> {
     Ok(Weights { processes, channels })
 }
 
-fn ranks(text: &str) -> Result<usize, String> {
+pub(crate) fn ranks(text: &str) -> Result<usize, String> {
     let number = text.parse::<usize>().ok().filter(|number| (1..=MOST_RANKS).contains(number));
     number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_RANKS}"))
 }
@@ -205,7 +225,15 @@ pub(crate) fn table(
     placement.table(&network.shape(), ranks).map_err(failure)
 }
 
+/// What rank 0 gets to see of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenHere<'run> {
+    pub(crate) tracing: &'run Tracing,
+    pub(crate) outside: &'run Outside,
+}
+
 /// Runs a form that is a Kahn network on several ranks.
+#[expect(clippy::too_many_arguments, reason = "what is typed, and what is seen")]
 pub(crate) fn run<'env>(
     prepared: &'env dyn Prepared,
     form: Form,
@@ -213,6 +241,7 @@ pub(crate) fn run<'env>(
     seed: u64,
     arguments: &RunArguments,
     interrupt: &Interrupt,
+    seen: SeenHere<'_>,
     one: Option<OneRank>,
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
@@ -230,20 +259,38 @@ pub(crate) fn run<'env>(
         return Err(nothing_is_cut(ranks, &found));
     }
     let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
+        match rank {
+            0 => seen.outside.prepare(network),
+            _ => seen.outside.prepare_another(network),
+        }
         let pending = prepared.build(form, network, Purpose::Ranks)?;
         if rank == 0 {
             interrupt.running(network.stop_handle());
         }
         Ok(pending)
     };
+    let first = Watching::of_first(seen).map(Arc::new);
     let perform = || -> Result<Ran<_>, NetError> {
-        match one {
-            Some(one) => {
-                let ran = one.run(options, |network| build(0, network))?;
-                Ok(ran.expect("rank 0 tells"))
-            }
-            None => Sim::new(ranks).seed(seed).placement(placement).run_each(options, build),
+        if let Some(one) = one {
+            let one = match first.clone() {
+                Some(first) => one.watched_by(first),
+                None => one,
+            };
+            let ran = one.run(options, |network| build(0, network))?;
+            return Ok(ran.expect("rank 0 tells"));
         }
+        let sim = Sim::new(ranks).seed(seed).placement(placement);
+        let sim = match first.clone() {
+            Some(first) => {
+                let (arguments, replay) = (arguments.clone(), seen.outside.replay());
+                sim.watched(move |rank| match rank {
+                    0 => Arc::clone(&first) as _,
+                    _ => Arc::new(Watching::of_another(&arguments, replay.as_ref())) as _,
+                })
+            }
+            None => sim,
+        };
+        sim.run_each(options, build)
     };
     let ran = match prepared.progress() {
         Some(counted) => progress::watched_by(&counted, perform),
@@ -251,9 +298,8 @@ pub(crate) fn run<'env>(
     };
     let ran = ran.map_err(failure)?;
     let pending = ran.result?;
-    let none =
-        || Failure::Difference("the network has finished, and there is no result".to_owned());
-    Ok((pending().ok_or_else(none)?, Some(ran.report)))
+    let answer = run::answer_of(pending(), seen.outside)?;
+    Ok((answer, Some(ran.report)))
 }
 
 /// Why all processes would run on rank 0.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{Args, Command};
+use kahn::observe::{Observable as _, Observer};
 use kahn::process::WholeFile;
 use kahn::{Activity, Detail, Network, Options, Report, Summary};
 use kahn_observe::record::{Bundle, Header, Recorder, Replay, Resume};
@@ -78,6 +79,7 @@ impl Outside {
         asked: &RecordArguments,
         command: &Command,
         seed: u64,
+        cluster: Option<usize>,
     ) -> Result<Self, Failure> {
         let RecordArguments { record, bundle, bundle_without_messages, save_each } = asked;
         let Some(path) = record.as_ref().or(bundle.as_ref()) else {
@@ -100,6 +102,10 @@ impl Outside {
                 Failure::input(format!("`{argument}` is no UTF-8 text, and cannot be recorded"))
             })
         });
+        // A replay is to know that it was of several ranks, which a launcher has started.
+        let is_typed = env::args_os().any(|word| word.to_string_lossy().starts_with("--ranks"));
+        let ranks = cluster.filter(|_| !is_typed).map(|ranks| Ok(format!("--ranks={ranks}")));
+        let arguments = arguments.chain(ranks);
         let header = Header {
             program: command.get_name().to_owned(),
             version: version(command),
@@ -140,14 +146,46 @@ impl Outside {
         Ok(())
     }
 
+    /// Returns what observes the run, on rank 0 if there are several.
+    pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(match self {
+            Self::Live | Self::ToBundle(_) | Self::Bundled(None, _) => return None,
+            Self::Recorded(recorder, _) => Arc::clone(recorder) as _,
+            Self::Bundled(Some(bundle), _) => bundle.recorder() as _,
+            Self::Replayed(again) => Arc::clone(&again.replay) as _,
+            Self::Resumed(resume, _) => Arc::clone(resume) as _,
+        })
+    }
+
     /// Has the options observe the run.
     pub(crate) fn observe(&self, options: Options) -> Options {
+        match self.observer() {
+            Some(observer) => options.observed_by(observer),
+            None => options,
+        }
+    }
+
+    /// Returns what a run is recorded by.
+    pub(crate) fn recorder(&self) -> Option<Arc<Recorder>> {
         match self {
-            Self::Live | Self::ToBundle(_) | Self::Bundled(None, _) => options,
-            Self::Recorded(recorder, _) => options.observer(Arc::clone(recorder)),
-            Self::Bundled(Some(bundle), _) => options.observer(bundle.recorder()),
-            Self::Replayed(again) => options.observer(Arc::clone(&again.replay)),
-            Self::Resumed(resume, _) => options.observer(Arc::clone(resume)),
+            Self::Recorded(recorder, _) => Some(Arc::clone(recorder)),
+            Self::Bundled(Some(bundle), _) => Some(bundle.recorder()),
+            _ => None,
+        }
+    }
+
+    /// Returns the recording that is done again.
+    pub(crate) fn replay(&self) -> Option<Arc<Replay>> {
+        match self {
+            Self::Replayed(again) => Some(Arc::clone(&again.replay)),
+            _ => None,
+        }
+    }
+
+    /// Prepares the network of another rank than the first, which has no process yet.
+    pub(crate) fn prepare_another(&self, network: &mut Network<'_>) {
+        if let Some(replay) = self.replay() {
+            network.replay(replay as _);
         }
     }
 

@@ -8,7 +8,8 @@ use kahn_net::OneRank;
 use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
-use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
+use crate::program::{Form, Kind, Prepared, Program, form_of};
+use crate::ranks::SeenHere;
 use crate::recording::Outside;
 use crate::{Answer, Failure, Interrupt, messages, output, progress, ranks, result};
 
@@ -34,10 +35,14 @@ pub(crate) fn run(
     let command = program.command();
     let options = arguments.options(program, form, &shape)?;
     let tracing = arguments.trace.start(command.get_name())?;
-    let options = tracing.observe(options);
-    let mut outside = match again {
-        Some(again) => again,
-        None => Outside::of(&arguments.record, &command, shape.seed())?,
+    let is_apart = form.kind == Kind::Network && arguments.ranks.ranks.is_some();
+    // On several ranks each has an observer of its own.
+    let options = if is_apart { options } else { tracing.observe(options) };
+    let mut outside = if let Some(again) = again {
+        again
+    } else {
+        let cluster = one.as_ref().and(arguments.ranks.ranks);
+        Outside::of(&arguments.record, &command, shape.seed(), cluster)?
     };
     let interrupt = Interrupt::new(tracing.on_signal());
     let prepared = program.prepare(matches, shape.settings(program)?)?;
@@ -45,8 +50,10 @@ pub(crate) fn run(
         messages::note(text);
     }
     let ran = match form.kind {
-        Kind::Network if arguments.ranks.ranks.is_some() => {
-            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt, one)
+        Kind::Network if is_apart => {
+            outside.begin()?;
+            let seen = SeenHere { tracing: &tracing, outside: &outside };
+            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt, seen, one)
         }
         Kind::Network => {
             let name = command.get_name();
@@ -109,7 +116,7 @@ fn run_network<'env>(
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let mut network = Network::new();
     outside.prepare(&mut network);
-    let pending = prepared.build(form, &mut network, Purpose::Run)?;
+    let pending = prepared.build(form, &mut network, arguments.ranks.purpose())?;
     let handle = network.stop_handle();
     interrupt.running(handle.clone());
     // Now that Ctrl-C comes back here.
@@ -132,20 +139,28 @@ fn run_network<'env>(
         let refused = arguments.placing().refused(&error);
         refused.unwrap_or_else(|| error.into())
     })?;
-    let answer = match pending() {
-        Some(answer) => answer,
+    let answer = answer_of(pending(), outside)?;
+    Ok((answer, Some(report)))
+}
+
+/// The result of a run that has finished.
+pub(crate) fn answer_of<'env>(
+    answer: Option<Answer<'env>>,
+    outside: &Outside,
+) -> Result<Answer<'env>, Failure> {
+    match answer {
+        Some(answer) => Ok(answer),
         None if outside.is_done_again() => {
             messages::note(
                 "the process that has the result acts outside: it is not run in a replay",
             );
-            Answer::nothing()
+            Ok(Answer::nothing())
         }
         None => {
             let what = "the network has finished, and there is no result";
-            return Err(Failure::Difference(what.to_owned()));
+            Err(Failure::Difference(what.to_owned()))
         }
-    };
-    Ok((answer, Some(report)))
+    }
 }
 
 /// Does the work under a bar, if the program counts how far it is.

@@ -4,11 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use kahn::Options;
 use kahn::observe::Observer;
-use kahn_observe::trace::{Level, Stream, Timeline, Trace};
+use kahn_net::Clock;
+use kahn_observe::trace::{Level, OtherRank, RankTrace, Stream, Timeline, Trace};
 use parking_lot::Mutex;
 
 use crate::{Failure, messages, output, result};
@@ -79,6 +81,28 @@ impl TraceArguments {
         ]
     }
 
+    /// Whether what is typed is for a run on one rank.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.trace_stream
+    }
+
+    /// Makes what is traced into, if that is asked for.
+    pub(crate) fn trace(&self) -> Option<Arc<Trace>> {
+        self.typed().iter().any(|(_, is_typed)| *is_typed).then(|| {
+            let draws_all = self.trace_flows == Some(Flows::All);
+            let level = match self.trace_level {
+                None | Some(LevelName::Schedule) => Level::Schedule,
+                Some(LevelName::Messages) => Level::Messages,
+            };
+            let trace = Trace::new(level);
+            let trace = if draws_all { trace.all_flows() } else { trace };
+            Arc::new(match self.trace_events {
+                Some(events) => trace.events(events),
+                None => trace,
+            })
+        })
+    }
+
     /// Refuses to write over the trace that a run has left which was cut short.
     pub(crate) fn keep_what_is_there(&self) -> Result<(), Failure> {
         match &self.trace {
@@ -120,18 +144,7 @@ impl TraceArguments {
             let what = "--trace-flows all has no effect with --trace-level schedule";
             return Err(Failure::input(what).with_help("leave --trace-level out"));
         }
-        let level = match self.trace_level {
-            None | Some(LevelName::Schedule) => Level::Schedule,
-            Some(LevelName::Messages) => Level::Messages,
-        };
-        let trace = is_asked_for.then(|| {
-            let trace = Trace::new(level);
-            let trace = if draws_all { trace.all_flows() } else { trace };
-            Arc::new(match self.trace_events {
-                Some(events) => trace.events(events),
-                None => trace,
-            })
-        });
+        let trace = self.trace();
         let stream = match (&trace, &self.trace) {
             (Some(trace), Some(path)) if self.trace_stream => Some(start_stream(trace, path)?),
             (_, None) if self.trace_stream => {
@@ -141,7 +154,8 @@ impl TraceArguments {
             _ => None,
         };
         let stream = Arc::new(Mutex::new(stream));
-        Ok(Tracing { asked: self.clone(), name: name.to_owned(), trace, stream })
+        let (asked, name, others) = (self.clone(), name.to_owned(), Arc::default());
+        Ok(Tracing { asked, name, trace, stream, others })
     }
 }
 
@@ -159,12 +173,49 @@ pub(crate) struct Tracing {
     trace: Option<Arc<Trace>>,
     /// What writes the file while the run goes on.
     stream: Arc<Mutex<Option<Stream>>>,
+    /// What other ranks have kept, when the run is over.
+    others: Arc<Mutex<Vec<Other>>>,
+}
+
+/// What another rank has kept, and how its clock goes.
+#[derive(Debug)]
+pub(crate) struct Other {
+    pub(crate) rank: usize,
+    pub(crate) trace: RankTrace,
+    pub(crate) clock: Clock,
 }
 
 impl Tracing {
     /// What is told of the run, if it is traced.
     pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
         self.trace.as_ref().map(|trace| Arc::clone(trace) as Arc<dyn Observer>)
+    }
+
+    /// What it is traced into.
+    pub(crate) fn trace(&self) -> Option<Arc<Trace>> {
+        self.trace.clone()
+    }
+
+    /// Takes what another rank has kept.
+    pub(crate) fn hears(&self, other: Other) {
+        self.others.lock().push(other);
+    }
+
+    /// What is kept here, and on other ranks when the run is over.
+    fn timeline(&self, trace: &Trace) -> Timeline {
+        let others = std::mem::take(&mut *self.others.lock());
+        if others.is_empty() {
+            return trace.timeline();
+        }
+        let clocks: Vec<_> = others.iter().map(|other| other.clock).collect();
+        let here: Vec<_> = clocks.iter().map(|clock| |there| clock.here(there)).collect();
+        let others = others.into_iter().zip(&here).map(|(other, here)| OtherRank {
+            rank: other.rank,
+            trace: other.trace,
+            here,
+            error: other.clock.error(),
+        });
+        trace.timeline_with(&others.collect::<Vec<_>>())
     }
 
     /// Has a run traced.
@@ -208,10 +259,10 @@ impl Tracing {
 
     /// Writes and shows what was asked for.
     pub(crate) fn tell(self, has_failed: bool) -> Result<(), Failure> {
-        let Some(trace) = self.trace else { return Ok(()) };
+        let Some(trace) = &self.trace else { return Ok(()) };
+        let mut timeline = self.timeline(trace);
         let TraceArguments { trace: file, trace_on_failure, trace_summary, .. } = self.asked;
         let stream = self.stream.lock().take();
-        let mut timeline = trace.timeline();
         let is_streamed = stream.is_some();
         if let Some((stream, path)) = stream.zip(file.as_deref()) {
             tell_stream(stream.finish(), path);
@@ -225,6 +276,14 @@ impl Tracing {
         }
         if let Some(path) = file.filter(|_| !is_streamed) {
             write(&timeline, &path)?;
+            let error = timeline.clock_error();
+            if error > 0 {
+                messages::note(format_args!(
+                    "times of one rank may be wrong by {:.1?} beside those of another in {}",
+                    Duration::from_nanos(error),
+                    path.display()
+                ));
+            }
             if timeline.lost() > 0 {
                 messages::note(format_args!(
                     "{} older events are not in {}: `--trace-events N` keeps more",

@@ -71,6 +71,12 @@ pub(crate) enum Frame<'a> {
     },
     /// Nothing ran on a rank.
     NotRun { why: &'a str },
+    /// Asks what time it is on a rank, and whether it is to tell what is to be seen there.
+    Watch { number: u64, tells: bool },
+    /// The answer.
+    Watched { number: u64, clock: u64, told: &'a [u8] },
+    /// A piece of what is to be seen of a rank when the run is over.
+    Last { part: &'a [u8] },
 }
 
 /// Writes bytes as what they are: a slice is written one by one.

@@ -19,6 +19,7 @@
 //! | `one` | … and the network that runs there: one rank over any transport |
 //! | `transport` | what carries bytes between ranks |
 //! | `sim` | … within a program |
+//! | `watch` | what rank 0 gets to see of all ranks, and how their clocks go |
 //! | `error` | why a run over ranks gave no result |
 //!
 //! # Examples
@@ -51,6 +52,7 @@ mod rank;
 mod rings;
 mod sim;
 mod transport;
+mod watch;
 mod way;
 
 // The example of the page is compiled and run with those of the documentation.
@@ -63,3 +65,4 @@ pub use one::{Exchange, OneRank, Ran};
 pub use placement::{Placement, RankTable, Weights};
 pub use sim::Sim;
 pub use transport::{Event, Transport};
+pub use watch::{Clock, Heard, Watch};

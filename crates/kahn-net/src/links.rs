@@ -4,6 +4,7 @@
 
 use crate::frame::{Frame, Input};
 use crate::placement::{Placement, RankTable, digests};
+use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
 use kahn::ranks::{Arrival, Batch, Chain, CutEnd, Joint, Links, Local, Shape};
 use parking_lot::Mutex;
@@ -18,6 +19,8 @@ pub(crate) struct RankLinks {
     placement: Placement,
     /// The files that the network depends on, before it runs.
     pub(crate) inputs: Mutex<Vec<Input>>,
+    /// What sees this rank, set before it runs.
+    pub(crate) watch: Mutex<Option<Arc<dyn Watch>>>,
     state: Mutex<State>,
     /// Has the thread look that speaks with other ranks.
     ring: Box<dyn Fn() + Send + Sync>,
@@ -72,8 +75,8 @@ impl RankLinks {
         ring: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
         let state = State { out: vec![Vec::new(); ranks], ..State::default() };
-        let inputs = Mutex::default();
-        Self { rank, ranks, placement, inputs, state: Mutex::new(state), ring }
+        let (inputs, watch) = Default::default();
+        Self { rank, ranks, placement, inputs, watch, state: Mutex::new(state), ring }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -100,8 +103,9 @@ impl RankLinks {
         self.give_up();
     }
 
-    pub(crate) fn take_told(&self) -> Option<Told> {
-        self.state.lock().told.take()
+    /// Takes it if it is there and may go.
+    pub(crate) fn take_told(&self, may_go: impl FnOnce() -> bool) -> Option<Told> {
+        self.state.lock().told.take_if(|_| may_go())
     }
 
     /// Which network this rank has built.

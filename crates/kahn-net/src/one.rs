@@ -17,6 +17,8 @@ use crate::links::{RankLinks, Stage, Told};
 use crate::placement::{Placement, RankTable};
 use crate::rank::{How, RankLoop};
 use crate::transport::Transport;
+use crate::watch::Watch;
+use kahn::observe::Observable as _;
 use kahn::ranks::{History, Links, Reason};
 use kahn::{Name, Network, Options, RankRun, Report, RunError};
 use parking_lot::{Condvar, Mutex};
@@ -204,6 +206,23 @@ impl OneRank {
         (Self { rank, ranks, placement, links, end }, exchange)
     }
 
+    /// Has this see what happens on this rank, and rank 0 know of it; each rank of a run has one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_net::{OneRank, Watch};
+    /// use std::sync::Arc;
+    ///
+    /// fn watched(rank: OneRank, by: Arc<dyn Watch>) -> OneRank {
+    ///     rank.watched_by(by)
+    /// }
+    /// ```
+    pub fn watched_by(self, watch: Arc<dyn Watch>) -> Self {
+        *self.links.watch.lock() = Some(watch);
+        self
+    }
+
     /// Builds the network and runs what belongs here, until the run is over on all ranks: on rank 0 returns what it
     /// came to, on others `None`.
     ///
@@ -291,7 +310,10 @@ impl OneRank {
             *self.links.inputs.lock() = inputs;
         }
         let links: Arc<dyn Links> = Arc::<RankLinks>::clone(&self.links);
-        Ok((table, network.run_on_rank(options.clone(), &links)?))
+        let watch = self.links.watch.lock().clone();
+        let observers = watch.map(|watch| watch.observers()).unwrap_or_default();
+        let options = observers.into_iter().fold(options.clone(), Options::observed_by);
+        Ok((table, network.run_on_rank(options, &links)?))
     }
 
     /// Has the run end on all ranks, for nothing can run here; rank 0 tells why.

@@ -16,6 +16,7 @@ use crate::coordinator::{Coordinator, Say};
 use crate::frame::{At, End, Frame, Frames, Input, KnownChain, Lead, Sight, Stand, State, full};
 use crate::links::{RankLinks, Stage, Told};
 use crate::transport::{Event, Transport};
+use crate::watch::Watched;
 use crate::way::Refusal;
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
@@ -73,6 +74,7 @@ pub(crate) struct RankLoop<T> {
     how: How,
     /// On rank 0: what the others have told.
     all_told: Vec<Heard>,
+    watched: Watched,
 }
 
 /// What rank 0 has heard of another one when the run is over.
@@ -101,6 +103,7 @@ impl<T: Transport> RankLoop<T> {
             is_over: false,
             how: How::Told,
             all_told: std::iter::repeat_with(|| Heard::Nothing).take(ranks).collect(),
+            watched: Watched::new(None, rank, ranks),
         }
     }
 
@@ -113,6 +116,10 @@ impl<T: Transport> RankLoop<T> {
                 Stage::Never => break None,
             }
         };
+        let watch = self.links.watch.lock().clone();
+        self.watched = Watched::new(watch, self.rank, self.links.ranks());
+        // Before anything else is said.
+        self.watched.ask(self.is_over, now(), &self.links);
         if local.is_some() && self.rank != 0 {
             let (processes, channels) = self.links.hello();
             let inputs = self.links.inputs.lock().clone();
@@ -125,6 +132,7 @@ impl<T: Transport> RankLoop<T> {
             }
             self.tell(local.as_ref());
             self.look_for_chains(local.as_ref());
+            self.watched.ask(self.is_over, now(), &self.links);
             self.flush();
             let has_ended = Self::state(local.as_ref())
                 .is_none_or(|state| matches!(state, State::Finished | State::Ended));
@@ -142,8 +150,10 @@ impl<T: Transport> RankLoop<T> {
     /// Whether all is told of the run, which is over: to rank 0, or by all others.
     fn has_told(&mut self) -> bool {
         if matches!(self.all_told[self.rank], Heard::Nothing) {
-            let Some(told) = self.links.take_told() else { return false };
+            let may_go = || self.watched.has_stayed(now());
+            let Some(told) = self.links.take_told(may_go) else { return false };
             if self.rank != 0 {
+                self.watched.tell_last(&self.links);
                 match &told {
                     Told::Ran(part) => self.links.say(0, &Frame::Ran { part }),
                     Told::NotRun(why) => self.links.say(0, &Frame::NotRun { why }),
@@ -166,6 +176,7 @@ impl<T: Transport> RankLoop<T> {
             Heard::Told(told) => Some(told),
             Heard::Nothing | Heard::Lost => None,
         };
+        self.watched.ends();
         (self.how, self.all_told.into_iter().map(told).collect())
     }
 
@@ -187,6 +198,7 @@ impl<T: Transport> RankLoop<T> {
                         let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
                         self.say(says.unwrap_or_default(), local);
                     } else if rank == 0 {
+                        self.watched.goes();
                         self.end(&End::Elsewhere, local);
                     }
                 }
@@ -214,6 +226,7 @@ impl<T: Transport> RankLoop<T> {
                 Ok(Some(Frame::NotRun { why })) if self.rank == 0 => {
                     self.all_told[from] = Heard::Told(Told::NotRun(why.to_owned()));
                 }
+                Ok(Some(frame)) if self.watched.takes(from, &frame, &self.links) => {}
                 // What is under way when the run is over is of no use.
                 Ok(Some(_)) if self.is_over => {}
                 Ok(Some(frame)) if frame.is_counted() => {

@@ -10,9 +10,11 @@ use crate::NetError;
 use crate::one::{Exchange, OneRank, Ran};
 use crate::placement::Placement;
 use crate::transport::{Event, Transport};
+use crate::watch::Watch;
 use kahn::{Network, Options};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -51,6 +53,17 @@ pub struct Sim {
     kill: Option<(usize, u64)>,
     /// The rank that sends a byte that is another, and which of its bytes.
     damage: Option<(usize, u64)>,
+    watches: Option<Watches>,
+}
+
+/// What sees each rank.
+#[derive(Clone)]
+struct Watches(Arc<dyn Fn(usize) -> Arc<dyn Watch> + Send + Sync>);
+
+impl fmt::Debug for Watches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watches")
+    }
 }
 
 impl Sim {
@@ -69,7 +82,14 @@ impl Sim {
     #[must_use]
     pub fn new(ranks: usize) -> Self {
         assert!(ranks > 0, "a network runs on one rank at least");
-        Self { ranks, seed: 0, placement: Placement::new(), kill: None, damage: None }
+        Self {
+            ranks,
+            seed: 0,
+            placement: Placement::new(),
+            kill: None,
+            damage: None,
+            watches: None,
+        }
     }
 
     /// Sets the seed of what the transport does.
@@ -162,6 +182,17 @@ impl Sim {
         self
     }
 
+    /// Has what this makes for each rank see it; see [`Watch`].
+    ///
+    /// # Examples
+    ///
+    /// See [`Watch`].
+    #[must_use]
+    pub fn watched(mut self, by: impl Fn(usize) -> Arc<dyn Watch> + Send + Sync + 'static) -> Self {
+        self.watches = Some(Watches(Arc::new(by)));
+        self
+    }
+
     /// Runs the network that `build` writes down, once on each rank.
     ///
     /// `build` is called on every rank, and must build the same there; what it returns on rank 0, where the results
@@ -233,7 +264,12 @@ impl Sim {
         let carrier = Arc::new(Carrier::new(self.ranks));
         let rank = |rank: usize| {
             let bell = Arc::clone(&carrier);
-            OneRank::of(rank, self.ranks, self.placement.clone(), move || bell.ring(rank))
+            let (one, exchange) =
+                OneRank::of(rank, self.ranks, self.placement.clone(), move || bell.ring(rank));
+            match &self.watches {
+                Some(Watches(by)) => (one.watched_by(by(rank)), exchange),
+                None => (one, exchange),
+            }
         };
         let mut all: VecDeque<(OneRank, Exchange)> = (0..self.ranks).map(rank).collect();
         let build = &build;

@@ -4,7 +4,7 @@ use crate::Report;
 use crate::acts::{Act, Graph};
 use crate::log::Log;
 use crate::look::Sampled;
-use crate::observe::{Observer, Rest, Slice, Tick, Wants};
+use crate::observe::{Link, Observer, Rest, Slice, Tick, Wants};
 use crate::subject::Subject;
 use crate::written::WrittenForms;
 use std::fmt;
@@ -145,6 +145,10 @@ impl Observer for Both {
         stop: &Arc<dyn Fn() + Send + Sync>,
     ) -> Result<(), String> {
         self.0.iter().try_for_each(|one| one.observer.begins(run, stop))
+    }
+
+    fn links(&self, link: Link<'_>) {
+        self.tell(|_| true, |one| one.links(link));
     }
 
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {

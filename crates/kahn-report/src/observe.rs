@@ -126,6 +126,11 @@ pub trait Observer: Send + Sync {
         Ok(())
     }
 
+    /// Tells of a process that moves messages from rank to rank, before anything runs.
+    fn links(&self, link: Link<'_>) {
+        let _ = link;
+    }
+
     /// Tells what a process did that is joined to the outside, if acts are wanted.
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {
         let _ = (process, act);
@@ -160,6 +165,30 @@ pub trait Observer: Send + Sync {
     fn left(&self, channel: Subject<'_>, number: u64, message: Option<&[u8]>) {
         let _ = (channel, number, message);
     }
+}
+
+/// A process that stands on this rank for one that runs on another: it moves the messages of a channel between the two.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::observe::Link;
+///
+/// fn called(link: &Link<'_>) -> String {
+///     let way = if link.sends { "from" } else { "to" };
+///     format!("{} {way} rank {}", link.channel.name, link.rank)
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Link<'a> {
+    /// The link, which has the name of the process for which it stands.
+    pub process: Subject<'a>,
+    /// The channel.
+    pub channel: Subject<'a>,
+    /// The rank on which the other end of the channel is.
+    pub rank: usize,
+    /// Whether it sends here what comes from there; else it receives what goes there.
+    pub sends: bool,
 }
 
 /// Options of a run that can have it observed: what extensions of options are made over.

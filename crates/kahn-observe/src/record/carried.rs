@@ -57,6 +57,13 @@ impl Carried {
         &self.last
     }
 
+    /// Keeps the digests of the last of them no longer, if they are as many as are summed up at once.
+    pub(super) fn forget_last_if_many(&mut self) {
+        if self.last.len() >= AT_ONCE * 8 {
+            self.forget_last();
+        }
+    }
+
     /// Keeps the digests of the last of them no longer.
     pub(super) fn forget_last(&mut self) {
         self.sum = self.summed();

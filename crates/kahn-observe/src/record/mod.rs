@@ -25,6 +25,7 @@
 //! | `until` | what is there before a process receives a message? |
 //! | `bundle` | what is kept of a run that failed? |
 //! | `whole` | what ends a recording with its run? |
+//! | `ranks` | what do other ranks of a run tell of it? |
 //! | `carried` | what are messages summed up as? |
 //!
 //! **A file is not trusted**: no memory is taken on the word of a length, only as bytes come in. It holds
@@ -34,6 +35,7 @@ mod bundle;
 mod carried;
 mod content;
 mod known;
+mod ranks;
 mod read;
 mod recorder;
 mod replay;
@@ -45,6 +47,7 @@ mod write;
 
 pub use bundle::Bundle;
 pub use content::{Act, Entry, Failed, Header, Input};
+pub use ranks::{RankSums, ReplayOnRank};
 pub use read::{Cut, ReadError, Reader};
 pub use recorder::Recorder;
 pub use replay::Replay;

@@ -322,7 +322,7 @@ impl Recorder {
         self.started.get().and_then(|started| started.known.as_ref())
     }
 
-    fn append(&self, entry: &Entry<'_>) {
+    pub(super) fn append(&self, entry: &Entry<'_>) {
         if let Some(Started { writer, .. }) = self.started.get() {
             writer.append(entry);
         }

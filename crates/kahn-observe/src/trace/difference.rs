@@ -247,7 +247,7 @@ mod tests {
             let does = Does::Runs(Run { ran, ..Run::default() });
             let spans = vec![Span { from: 0, until: ran, does }];
             let parts = vec![Part { spans, ..Part::default() }];
-            Process { name: format!("stage {id}"), id, parts }
+            Process { rank: 0, name: format!("stage {id}"), id, parts }
         };
         let processes = [1, 3].into_iter().zip(times).map(process).collect();
         Timeline { until: 1 << 40, processes, ..Timeline::default() }

@@ -12,6 +12,7 @@
 //! | `perfetto` | a timeline as Perfetto's protobuf, and back |
 //! | `summary`, `difference` | where time went; what is other than in another run |
 //! | `picture` | a timeline as SVG |
+//! | `ranks` | what other ranks have kept, put together by one clock |
 //! | `stream` | what is written while the run goes on |
 //!
 //! # What it costs
@@ -26,6 +27,7 @@ mod event;
 mod names;
 mod perfetto;
 mod picture;
+mod ranks;
 mod record;
 mod ring;
 mod stream;
@@ -35,6 +37,7 @@ mod weave;
 
 pub use difference::Difference;
 pub use perfetto::ReadError;
+pub use ranks::{OtherRank, RankTrace};
 pub use record::{Level, Trace, mark};
 pub use stream::Stream;
 pub use summary::Summary;

@@ -12,7 +12,7 @@ const MOST: usize = 1 << 20;
 /// What a number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    Other,
+    Other = 0,
     Process,
     Channel,
     Label,
@@ -26,6 +26,16 @@ pub(super) type Key = (Kind, u64, u64);
 pub(super) struct Named {
     pub(super) name: Name,
     pub(super) key: Key,
+    /// On which rank it is; 0 in a run on one.
+    pub(super) rank: usize,
+    /// Whether it moves messages from rank to rank.
+    pub(super) is_link: bool,
+}
+
+impl Named {
+    pub(super) fn new(name: Name, key: Key) -> Self {
+        Self { name, key, rank: 0, is_link: false }
+    }
 }
 
 /// All that events tell of: places in a list, and which of them stood where.
@@ -46,10 +56,14 @@ pub(super) const OTHERS: u32 = 0;
 
 const NO_KEY: Key = (Kind::Other, 0, 0);
 
+/// What stands at place 0.
+pub(super) fn others() -> Named {
+    Named::new(Name::from("others"), NO_KEY)
+}
+
 impl Names {
     pub(super) fn new() -> Self {
-        let others = Named { name: Name::from("others"), key: NO_KEY };
-        let (places, list) = (BTreeMap::new(), vec![others]);
+        let (places, list) = (BTreeMap::new(), vec![others()]);
         Self(Mutex::new(Known { places, list, stood: BTreeMap::new() }))
     }
 
@@ -86,7 +100,7 @@ impl Known {
         if place >= MOST {
             return OTHERS;
         }
-        self.list.push(Named { name: name.clone(), key });
+        self.list.push(Named::new(name.clone(), key));
         let place = u32::try_from(place).unwrap_or(OTHERS);
         self.places.insert(key, place);
         place

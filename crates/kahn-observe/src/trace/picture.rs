@@ -153,7 +153,10 @@ impl Drawing<'_> {
                     self.add(&mut columns, from, until, RUNS);
                 }
             }
-            let name = format!("worker {}", worker.number);
+            let name = match &timeline.ranks[..] {
+                [] => format!("worker {}", worker.number),
+                _ => format!("worker {} (rank {})", worker.number, worker.rank),
+            };
             let share = share(busy, timeline.told());
             self.row(&name, &format!("{name} runs processes {share} of the time"), &share);
             self.bars(&columns, 1);
@@ -186,11 +189,12 @@ impl Drawing<'_> {
             }
             let running = sums(process).running;
             let share = share(running, timeline.told());
-            let mut title = format!("{} runs for {}", process.name, time(running));
+            let name = timeline.called(process);
+            let mut title = format!("{name} runs for {}", time(running));
             for wait in at.get(&place).into_iter().flatten().take(6) {
                 let _ = write!(title, ", waits {wait}");
             }
-            self.row(&process.name, &title, &share);
+            self.row(&name, &title, &share);
             self.bars(&columns, process.parts.len() as u64);
         }
         self.more(timeline.processes.len(), "process", "processes");
@@ -431,12 +435,18 @@ mod tests {
         let parts = vec![Part { spans, ..Part::default() }];
         Timeline {
             until,
-            processes: vec![Process { name: "a < \"b\" & c".to_owned(), id: 1, parts }],
+            processes: vec![Process { rank: 0, name: "a < \"b\" & c".to_owned(), id: 1, parts }],
             workers: vec![Worker {
+                rank: 0,
                 number: 0,
                 spans: vec![(0, half, Some(0)), (half, until, None)],
             }],
-            channels: vec![Channel { name: "x".to_owned(), id: 3, holds: vec![(0, 0), (half, 5)] }],
+            channels: vec![Channel {
+                rank: 0,
+                name: "x".to_owned(),
+                id: 3,
+                holds: vec![(0, 0), (half, 5)],
+            }],
             ..Timeline::default()
         }
     }
@@ -498,7 +508,8 @@ mod tests {
         let one = many.processes[0].clone();
         many.processes = (0..100_u64)
             .map(|id| {
-                let mut process = Process { name: format!("process {id}"), id, ..one.clone() };
+                let mut process =
+                    Process { rank: 0, name: format!("process {id}"), id, ..one.clone() };
                 process.parts[0].spans.truncate(1);
                 process.parts[0].spans[0].until = 1000 * (id + 1);
                 process

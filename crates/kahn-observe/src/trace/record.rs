@@ -3,11 +3,11 @@
 use super::names::{Kind, Known, Names};
 use super::ring::Kept;
 use super::timeline::Timeline;
-use super::weave::weave;
+use super::weave::{Drawn, weave};
 use kahn_engine::WorkerCore;
 use kahn_engine::sync::system::clock;
 use kahn_report::log::{Log, Record, Ring, What};
-use kahn_report::observe::{Observer, Subject, Tick, Wants};
+use kahn_report::observe::{Link, Observer, Subject, Tick, Wants};
 use parking_lot::Mutex;
 use std::fmt;
 use std::ops::Deref;
@@ -83,6 +83,18 @@ pub struct Trace {
     began: u64,
     /// By which the report tells times, when the run is over.
     tick: Mutex<Option<Tick>>,
+    links: Mutex<Vec<LinkOf>>,
+}
+
+/// A link, by its number.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct LinkOf {
+    pub(super) process: u64,
+    pub(super) channel: u64,
+    /// The rank of the channel's other end.
+    pub(super) rank: usize,
+    /// Whether it sends here what comes from there.
+    pub(super) sends: bool,
 }
 
 /// What threads write to.
@@ -119,7 +131,7 @@ impl Trace {
         clock::start();
         let (names, rings) = (Names::new(), Mutex::new(Vec::new()));
         let kept = Arc::new(Records { level, draws_all, places, names, rings });
-        Self { kept, began: clock::ticks(), tick: Mutex::new(None) }
+        Self { kept, began: clock::ticks(), tick: Mutex::default(), links: Mutex::default() }
     }
 
     /// Sets how many events of each worker it keeps: the next power of two. Others keep a sixteenth. An
@@ -162,14 +174,30 @@ impl Trace {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn timeline(&self) -> Timeline {
+        let (kept, until) = self.kept();
+        let known = self.kept.names.known();
+        let tick = (*self.tick.lock()).unwrap_or_else(clock::tick);
+        let draws = Drawn::of(self.draws_all());
+        weave(&kept, known.list(), self.began..until, tick, &draws, Vec::new())
+    }
+
+    /// What is kept up to now, and when that is.
+    pub(super) fn kept(&self) -> (Vec<Kept>, u64) {
         let rings = self.kept.rings.lock().clone();
         let until = clock::ticks();
         let read: Vec<_> = rings.iter().map(|ring| ring.read()).collect();
         // Behind them: who stands where is told before a record has it.
         let known = self.kept.names.known();
-        let kept: Vec<_> = read.into_iter().map(|kept| Kept::of(kept, &known).at(until)).collect();
-        let tick = (*self.tick.lock()).unwrap_or_else(clock::tick);
-        weave(&kept, known.list(), self.began..until, tick, self.draws_all())
+        (read.into_iter().map(|kept| Kept::of(kept, &known).at(until)).collect(), until)
+    }
+
+    /// The links of this rank: the number of each, the channel's, the other rank, and whether it sends here.
+    pub(super) fn links(&self) -> Vec<LinkOf> {
+        self.links.lock().clone()
+    }
+
+    pub(super) fn keeps_messages(&self) -> bool {
+        self.kept.level == Level::Messages
     }
 
     /// Has an arrow drawn for each message, from where it is sent to where it is received, and not only for those that end a
@@ -218,6 +246,11 @@ impl Observer for Trace {
 
     fn ends(&self, tick: Tick) {
         *self.tick.lock() = Some(tick);
+    }
+
+    fn links(&self, link: Link<'_>) {
+        let Link { process, channel, rank, sends } = link;
+        self.links.lock().push(LinkOf { process: process.id, channel: channel.id, rank, sends });
     }
 
     fn wants(&self) -> Wants {

@@ -7,6 +7,7 @@ use kahn_report::log::{self, Record, What};
 /// What was read.
 #[derive(Debug)]
 pub(super) struct Kept {
+    pub(super) rank: usize,
     pub(super) worker: Option<usize>,
     pub(super) events: Vec<Event>,
     /// Events that were written over before.
@@ -30,7 +31,7 @@ impl Kept {
         }
         let events = events(records, &mut 0, known);
         let running = running.map(|(process, since)| (known.find(process, since), since));
-        Self { worker, events, lost, running }
+        Self { rank: 0, worker, events, lost, running }
     }
 
     /// What was so at a moment before it was read: rings are read one after the other, and a process that

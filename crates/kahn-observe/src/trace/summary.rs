@@ -185,6 +185,10 @@ impl fmt::Display for Summary<'_> {
         let length = timeline.told();
         writeln!(f, "trace of {}: {processes}, {workers}", time(length))?;
         write_lost(f, timeline)?;
+        if !timeline.ranks.is_empty() {
+            let error = time(timeline.clock_error());
+            writeln!(f, "{} ranks, whose clocks agree to {error}", timeline.ranks.len())?;
+        }
         writeln!(f, "\nprocesses, by the time they ran")?;
         let mut order: Vec<_> = (0..self.sums.len()).collect();
         order.sort_by_key(|&place| std::cmp::Reverse(self.sums[place].ran));
@@ -199,7 +203,7 @@ impl fmt::Display for Summary<'_> {
             };
             let times = [waits, vec![sums.ready, sums.outside]].concat();
             let times = times.into_iter().map(time).collect();
-            let name = timeline.processes[place].name.clone();
+            let name = timeline.called(&timeline.processes[place]);
             let ran = [sums.runs.to_string(), time(sums.ran), share(sums.running, length)];
             [vec![name], ran.into(), times].concat()
         });
@@ -213,7 +217,7 @@ impl fmt::Display for Summary<'_> {
         }
         let rows = waits.iter().map(|((process, channel, wants), waits)| {
             let at = place_of_wait(&timeline.channels[*channel].name, *wants);
-            let name = timeline.processes[*process].name.clone();
+            let name = timeline.called(&timeline.processes[*process]);
             let (longest, message) = waits.longest;
             let figures =
                 [waits.count.to_string(), time(waits.time), time(longest), message.to_string()];
@@ -230,7 +234,12 @@ impl fmt::Display for Summary<'_> {
         for worker in &timeline.workers {
             let runs = worker.spans.iter().filter(|(.., process)| process.is_some());
             let busy = runs.map(|(from, until, _)| until - from).sum();
-            writeln!(f, "  {} runs processes {} of the time", worker.number, share(busy, length))?;
+            let rank = match &timeline.ranks[..] {
+                [] => String::new(),
+                _ => format!("rank {}, worker ", worker.rank),
+            };
+            let (number, busy) = (worker.number, share(busy, length));
+            writeln!(f, "  {rank}{number} runs processes {busy} of the time")?;
         }
         let fullest = timeline.channels.iter().filter_map(|channel| {
             let most = channel.holds.iter().map(|&(_, holds)| holds).max()?;

@@ -4,6 +4,7 @@ use super::difference::Difference;
 use super::perfetto::{self, ReadError};
 use super::picture;
 use super::summary::Summary;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// What each process and each worker did, from one moment to another.
@@ -37,17 +38,30 @@ pub struct Timeline {
     pub(super) lost_until: u64,
     /// Later times of which nothing is told, in their order: from when until when.
     pub(super) gaps: Vec<(u64, u64)>,
+    /// Of a run on several ranks.
+    pub(super) ranks: Vec<Rank>,
     /// By name, then by number.
     pub(super) processes: Vec<Process>,
-    /// By number.
+    /// By rank, then by number.
     pub(super) workers: Vec<Worker>,
     /// By name, then by number.
     pub(super) channels: Vec<Channel>,
 }
 
+/// A rank of a run on several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rank {
+    pub(super) number: usize,
+    /// By so many nanoseconds its times may be wrong beside those of rank 0.
+    pub(super) error: u64,
+    /// By so many at most a message had to be moved that was received here, so that it is not before it was sent.
+    pub(super) moved: u64,
+}
+
 /// The track of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Process {
+    pub(super) rank: usize,
     pub(super) name: String,
     /// The same in every run.
     pub(super) id: u64,
@@ -150,6 +164,7 @@ pub(super) struct Mark {
 /// The track of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Worker {
+    pub(super) rank: usize,
     pub(super) number: usize,
     /// Each from when until when, and the place of the process that it runs; none if it is idle. Together
     /// they fill the time from the end of what is lost to the end.
@@ -159,6 +174,7 @@ pub(super) struct Worker {
 /// The counter of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Channel {
+    pub(super) rank: usize,
     pub(super) name: String,
     /// The same in every run.
     pub(super) id: u64,
@@ -276,6 +292,74 @@ impl Timeline {
         let parts = self.processes.iter().flat_map(|process| &process.parts);
         let marks = parts.flat_map(|part| &part.marks);
         marks.map(|mark| (&*mark.label, mark.number, mark.at))
+    }
+
+    /// Returns the rank of each process of this name in a run on several: none of another run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::Timeline;
+    ///
+    /// assert_eq!(Timeline::default().ranks_of("merge").count(), 0);
+    /// ```
+    pub fn ranks_of(&self, process: &str) -> impl Iterator<Item = usize> {
+        let all = self.processes.iter().filter(|_| !self.ranks.is_empty());
+        all.filter(move |one| one.name == process).map(|one| one.rank)
+    }
+
+    /// Returns by how many nanoseconds times of one rank may be wrong beside those of another; 0 in a run on one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_observe::trace::Timeline::default().clock_error(), 0);
+    /// ```
+    pub fn clock_error(&self) -> u64 {
+        // Two clocks that both are aligned to a third one.
+        let mut errors: Vec<_> = self.ranks.iter().map(|rank| rank.error).collect();
+        errors.sort_unstable();
+        errors.iter().rev().take(2).sum()
+    }
+
+    /// Returns by how many nanoseconds the arrow of a message would have pointed backwards at most, from rank to rank: not
+    /// more than [`clock_error`](Self::clock_error) if clocks are aligned well. It is received when it is sent then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_observe::trace::Timeline::default().moved(), 0);
+    /// ```
+    pub fn moved(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.moved).max().unwrap_or_default()
+    }
+
+    /// Returns how many arrows lead from a process on one rank to one on another.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_observe::trace::Timeline::default().arrows_between_ranks(), 0);
+    /// ```
+    pub fn arrows_between_ranks(&self) -> usize {
+        let of = |is_received| {
+            let parts =
+                self.processes.iter().flat_map(|one| one.parts.iter().map(move |part| (one, part)));
+            parts.flat_map(move |(one, part)| {
+                let passed = part.passed.iter().filter(move |one| one.is_received == is_received);
+                passed.flat_map(|passed| &passed.flows).map(move |flow| (*flow, one.rank))
+            })
+        };
+        let sent: BTreeMap<u64, usize> = of(false).collect();
+        of(true).filter(|(flow, rank)| sent.get(flow).is_some_and(|from| from != rank)).count()
+    }
+
+    /// What a process is called beside those of other ranks.
+    pub(super) fn called(&self, process: &Process) -> String {
+        match &self.ranks[..] {
+            [] => process.name.clone(),
+            _ => format!("{} (rank {})", process.name, process.rank),
+        }
     }
 
     /// How long all of it is of which something is told.

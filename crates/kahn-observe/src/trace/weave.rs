@@ -12,30 +12,52 @@ use super::event::Event;
 use super::names::{Kind, Named, OTHERS};
 use super::ring::Kept;
 use super::timeline::{
-    Channel, Does, Mark, Part, Passed, Process, Run, Span, Timeline, Wait, Wanted, Worker, flow,
+    Channel, Does, Mark, Part, Passed, Process, Rank, Run, Span, Timeline, Wait, Wanted, Worker,
+    flow,
 };
 use kahn_report::log::What;
 use kahn_report::observe::Tick;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// Makes a timeline of what rings have kept of a time in ticks.
-/// Where each message has an arrow, those of their wake-ups are left out.
+/// Channels of which each message has an arrow: those of their wake-ups are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    All,
+    /// Those at these places of the list of names.
+    Some(BTreeSet<u32>),
+}
+
+impl Drawn {
+    pub(super) fn of(draws_all: bool) -> Self {
+        if draws_all { Self::All } else { Self::Some(BTreeSet::new()) }
+    }
+
+    fn has(&self, channel: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(channels) => channels.contains(&channel),
+        }
+    }
+}
+
+/// Makes a timeline of what rings have kept of a time in ticks, on these ranks if there are several.
 pub(super) fn weave(
     kept: &[Kept],
     names: &[Named],
     time: Range<u64>,
     tick: Tick,
-    draws_all: bool,
+    draws: &Drawn,
+    ranks: Vec<Rank>,
 ) -> Timeline {
     let mut told = BTreeMap::<u32, OfPart>::new();
     let mut of_channels = BTreeMap::<u32, Vec<Event>>::new();
-    let mut of_workers = BTreeMap::<usize, Vec<Slice>>::new();
+    let mut of_workers = BTreeMap::<(usize, usize), Vec<Slice>>::new();
     for ring in kept {
         for slice in slices(ring, time.end) {
             told.entry(slice.process).or_default().slices.push(slice);
             if let Some(worker) = ring.worker {
-                of_workers.entry(worker).or_default().push(slice);
+                of_workers.entry((ring.rank, worker)).or_default().push(slice);
             }
         }
         for event in &ring.events {
@@ -55,17 +77,20 @@ pub(super) fn weave(
         lost: kept.iter().map(|ring| ring.lost).sum(),
         lost_until: scale.at(scale.complete_from),
         gaps: Vec::new(),
+        ranks,
         processes: tracks.processes.clone(),
         workers: Vec::new(),
         channels: tracks.channels.clone(),
     };
-    for (number, slices) in of_workers {
-        woven.workers.push(Worker { number, spans: tile(slices, &tracks, &scale) });
+    for ((rank, number), slices) in of_workers {
+        woven.workers.push(Worker { rank, number, spans: tile(slices, &tracks, &scale) });
     }
-    let mut arrows = Arrows { draws_all, ..Arrows::default() };
+    let mut arrows = Arrows { draws, drawn: Vec::new(), flows: BTreeSet::new() };
     for (place, part) in told {
         if let Some((process, index)) = tracks.part(place) {
-            woven.processes[process].parts[index] = part.weave(names, &tracks, &scale, &mut arrows);
+            let salt = if names[place as usize].is_link { names[place as usize].key.1 } else { 0 };
+            woven.processes[process].parts[index] =
+                part.weave(names, &tracks, &scale, &mut arrows, salt);
         }
     }
     for (by, at, flow) in arrows.drawn {
@@ -75,8 +100,12 @@ pub(super) fn weave(
     }
     for (place, events) in of_channels {
         if let Some(channel) = tracks.channel(place) {
-            if draws_all {
-                for (by, passed) in passed(&events, channel, &tracks, &scale) {
+            if draws.has(place) {
+                let (all, moved) = passed(&events, channel, &tracks, &scale);
+                if let Some(rank) = woven.ranks.get_mut(woven.channels[channel].rank) {
+                    rank.moved = rank.moved.max(moved);
+                }
+                for (by, passed) in all {
                     if let Some((process, index)) = tracks.part(by) {
                         woven.processes[process].parts[index].passed.push(passed);
                     }
@@ -165,16 +194,16 @@ impl Tracks {
                 named.key.0 == kind && (kind != Kind::Channel || of_channels.contains(place))
             });
             named
-                .map(|(_, named)| (named.key.1, named.name.to_string()))
+                .map(|(_, named)| (named.key.1, (named.name.to_string(), named.rank)))
                 .collect::<BTreeMap<_, _>>()
         };
         let mut processes: Vec<_> = all_of(Kind::Process)
             .into_iter()
-            .map(|(id, name)| Process { name, id, parts: Vec::new() })
+            .map(|(id, (name, rank))| Process { rank, name, id, parts: Vec::new() })
             .collect();
         let mut channels: Vec<_> = all_of(Kind::Channel)
             .into_iter()
-            .map(|(id, name)| Channel { name, id, holds: Vec::new() })
+            .map(|(id, (name, rank))| Channel { rank, name, id, holds: Vec::new() })
             .collect();
         processes.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
         channels.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
@@ -298,7 +327,9 @@ impl OfPart {
         names: &[Named],
         tracks: &Tracks,
         scale: &Scale,
-        arrows: &mut Arrows,
+        arrows: &mut Arrows<'_>,
+        // Of a link: it waits for the same messages as the process on the other rank.
+        salt: u64,
     ) -> Part {
         self.slices.sort_by_key(|slice| slice.from);
         // Several workers may have ended its waits for partners.
@@ -347,9 +378,9 @@ impl OfPart {
                     push(ready, until, Does::Ready);
                     if let Some((at, by)) = wake.filter(|&(at, _)| at >= scale.complete_from)
                         && ended_by.is_some()
-                        && !(arrows.draws_all && wants == Wanted::Message)
+                        && (salt != 0 || wants != Wanted::Message || !arrows.draws.has(channel))
                     {
-                        let flow = flow(tracks.channels[place].id, number, wants);
+                        let flow = flow(tracks.channels[place].id ^ salt, number, wants);
                         woken = arrows.add(by, scale.at(at), flow).filter(|_| after.is_some());
                     }
                 }
@@ -384,15 +415,15 @@ pub(super) fn next_wake(
 }
 
 /// Arrows from processes that ended waits, each when and which.
-#[derive(Debug, Default)]
-struct Arrows {
-    /// Messages have arrows of their own.
-    draws_all: bool,
+#[derive(Debug)]
+struct Arrows<'a> {
+    /// Messages of these have arrows of their own.
+    draws: &'a Drawn,
     drawn: Vec<(u32, u64, u64)>,
     flows: BTreeSet<u64>,
 }
 
-impl Arrows {
+impl Arrows<'_> {
     /// Adds one, unless there is one of the same number: one begins once.
     fn add(&mut self, by: u32, at: u64, flow: u64) -> Option<u64> {
         self.flows.insert(flow).then(|| {
@@ -439,8 +470,14 @@ fn tile(mut slices: Vec<Slice>, tracks: &Tracks, scale: &Scale) -> Vec<(u64, u64
     spans
 }
 
-/// Messages of a channel where they are sent and received, with their arrows, and by which part of a process.
-fn passed(events: &[Event], channel: usize, tracks: &Tracks, scale: &Scale) -> Vec<(u32, Passed)> {
+/// Messages of a channel where they are sent and received, with their arrows, and by which part of a process; and by how
+/// many nanoseconds one had to be moved at most, so that it is received after it was sent.
+fn passed(
+    events: &[Event],
+    channel: usize,
+    tracks: &Tracks,
+    scale: &Scale,
+) -> (Vec<(u32, Passed)>, u64) {
     let id = tracks.channels[channel].id;
     let told = || events.iter().filter(|event| event.at >= scale.complete_from);
     let sent = || told().filter(|event| event.what == What::Sent);
@@ -449,11 +486,17 @@ fn passed(events: &[Event], channel: usize, tracks: &Tracks, scale: &Scale) -> V
         sent().map(|event| (event.number + event.second, event.at)).collect();
     let first = sent().map(|event| event.number).min().unwrap_or_default();
     let end = sends.last_key_value().map_or(0, |(&end, _)| end);
+    let mut moved = 0;
     let all = told().map(|event| {
         let (is_received, mut at) = (event.what == What::Received, event.at);
         let behind = event.number + event.second;
-        if is_received && let Some((_, &sent_at)) = sends.range(behind.min(end)..).next() {
-            // Two processors read the clock.
+        // Initial messages were sent by none.
+        if is_received
+            && behind > first
+            && let Some((_, &sent_at)) = sends.range(behind.min(end)..).next()
+        {
+            // Two processors read the clock, or two ranks.
+            moved = moved.max(scale.long(sent_at.saturating_sub(at)));
             at = at.max(sent_at);
         }
         let numbers = event.number.max(first)..behind.min(end);
@@ -461,7 +504,8 @@ fn passed(events: &[Event], channel: usize, tracks: &Tracks, scale: &Scale) -> V
         let (at, number, count) = (scale.at(at), event.number, event.second);
         (event.process, Passed { at, is_received, channel, number, count, flows })
     });
-    all.collect()
+    let all = all.collect();
+    (all, moved)
 }
 
 /// How many messages a channel holds, by what was sent and received.
@@ -516,7 +560,9 @@ mod tests {
             rest: Some((What::UntilGivesWay, OTHERS, 0)),
         });
         let part = OfPart { slices: slices.collect(), ..OfPart::default() };
-        let part = part.weave(&[], &Tracks::default(), &scale, &mut Arrows::default());
+        let draws = Drawn::of(false);
+        let mut arrows = Arrows { draws: &draws, drawn: Vec::new(), flows: BTreeSet::new() };
+        let part = part.weave(&[], &Tracks::default(), &scale, &mut arrows, 0);
         let ran = part
             .spans
             .iter()

@@ -6,6 +6,7 @@ use super::merged::merged;
 use super::options::Options;
 use super::run::{RunError, perform};
 use super::summary::{Outcome, RunPart, tell};
+use crate::channel::observer::ObserverHandle;
 use crate::channel::table::ChannelRecord;
 use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_report::ranks::{History, Links, Shape};
@@ -130,8 +131,11 @@ impl Network<'_> {
         options: Options,
         links: &Arc<dyn Links>,
     ) -> Result<RankRun, RunError> {
-        let core = Arc::clone(&self.made.core);
+        let (core, observer) = (Arc::clone(&self.made.core), options.observer.clone());
         let part = perform(self, options, Some(links))?;
+        if let Some(ObserverHandle { observer, .. }) = observer {
+            observer.ends(part.elapsed.tick);
+        }
         core.gone.open();
         let cut = core.cut.get();
         let cut = cut.ok_or_else(|| RunError::Refused("it was not cut".to_owned()))?;

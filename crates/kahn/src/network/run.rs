@@ -424,6 +424,9 @@ pub(super) fn perform(
     }
     if let Some(links) = links {
         core.cut(links).map_err(RunError::Refused)?;
+        if let Some(ObserverHandle { observer, .. }) = &options.observer {
+            core.tell_of_links(&**observer);
+        }
     }
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;

@@ -6,7 +6,7 @@ use crate::channel::process::{InNetwork, attribute};
 use crate::channel::raw::{ChannelRef, End};
 use kahn_engine::TaskRef;
 use kahn_report::Identity;
-use kahn_report::observe::{Contents, Edge, Graph, Observer, Subject, Vertex};
+use kahn_report::observe::{Contents, Edge, Graph, Link, Observer, Subject, Vertex};
 use std::collections::BTreeMap;
 
 impl Core {
@@ -34,6 +34,22 @@ impl Core {
             channels: channels.iter().filter_map(|channel| edge(channel, &places)).collect(),
             inputs: inputs.iter().map(|(path, contents)| Contents { path, contents }).collect(),
         })
+    }
+
+    /// Tells an observer of the links, when the network is cut.
+    pub(super) fn tell_of_links(&self, observer: &dyn Observer) {
+        let Some(cut) = self.cut.get() else { return };
+        let all = self.channels.all();
+        let by_identity: BTreeMap<Identity, &ChannelRef> =
+            all.iter().map(|channel| (channel.label().identity, channel)).collect();
+        for (&number, link) in &cut.links {
+            let (identity, from, to) = cut.channels[number];
+            let Some(channel) = by_identity.get(&identity) else { continue };
+            let sends = cut.ranks[to] == cut.rank;
+            let rank = cut.ranks[if sends { from } else { to }];
+            let process = subject(&link.task);
+            observer.links(Link { process, channel: channel.subject(), rank, sends });
+        }
     }
 }
 

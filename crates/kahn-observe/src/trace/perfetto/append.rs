@@ -69,7 +69,7 @@ impl<W: Write> Appender<W> {
         let (mut names, mut values) = (Vec::new(), Vec::new());
         of_channel(place, name, &mut names, &mut values);
         self.writer.names(flags::NEEDS_INCREMENTAL_STATE, names, values)?;
-        self.writer.channel(place, id, name)?;
+        self.writer.channel(place, 0, id, name)?;
         Ok(place)
     }
 
@@ -80,7 +80,7 @@ impl<W: Write> Appender<W> {
         }
         let rank = self.workers.len();
         self.workers.insert(number, rank);
-        self.writer.worker(rank, number)?;
+        self.writer.worker(rank, 0, number)?;
         Ok(rank)
     }
 

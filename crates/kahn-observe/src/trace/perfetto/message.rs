@@ -79,6 +79,8 @@ pub(super) struct TrackDescriptor {
     pub(super) name: Option<String>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "3")]
+    pub(super) process: Option<OfProcess>,
     #[prost(message, optional, tag = "8")]
     pub(super) counter: Option<Counter>,
     #[prost(int32, optional, tag = "11")]
@@ -93,6 +95,17 @@ pub(super) struct TrackDescriptor {
 pub(super) const EXPLICIT: i32 = 3;
 /// Two tracks of one name stay two.
 pub(super) const DO_NOT_MERGE: i32 = 2;
+
+/// `ProcessDescriptor`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OfProcess {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    pub(super) process_name: Option<String>,
+    #[prost(string, repeated, tag = "8")]
+    pub(super) process_labels: Vec<String>,
+}
 
 /// `CounterDescriptor`.
 #[derive(Clone, PartialEq, Message)]

@@ -7,6 +7,9 @@
 //! | a channel | `channels` | how many messages it held |
 //! | `lost` | `Kahn` | the time of which events were written over, and how many |
 //!
+//! Of a run on several ranks each has these under a process of its own, `rank 1`, in place of `Kahn`: with a label that tells by how
+//! much its clock may be wrong.
+//!
 //! A reader finds all of it by numbers: the number of a track, and numbers of names that are said once, in the first
 //! packet. So two processes of one name stay two. In a file that is written while the run goes on (`append`) tracks and their names
 //! are said when they are first told of.
@@ -33,6 +36,22 @@ mod track {
     pub(super) const STEP: u64 = 2;
     pub(super) const FIRST_WORKER: u64 = 12;
 
+    /// Distance of the tracks of ranks.
+    pub(super) const RANK: u64 = 1 << 40;
+
+    /// The number of a track of a rank, by that of rank 0.
+    pub(super) fn of(rank: usize, track: u64) -> u64 {
+        track + RANK * rank as u64
+    }
+
+    /// The rank of such a track, and the number of that of rank 0; those of channels are larger than any of these.
+    pub(super) fn rank(uuid: u64) -> (usize, u64) {
+        if uuid >= UPPERMOST {
+            return (0, uuid);
+        }
+        (usize::try_from(uuid / RANK).unwrap_or(usize::MAX), uuid % RANK)
+    }
+
     const UPPERMOST: u64 = 1 << 63;
 
     pub(super) fn channel(id: u64) -> u64 {
@@ -58,9 +77,10 @@ mod event {
     pub(super) const RECEIVES: u64 = 9;
     /// Stands at the beginning of a file that is written while the run goes on: it may have no end.
     pub(super) const STREAM: u64 = 10;
+    pub(super) const CLOCK: u64 = 11;
 
     /// What they are called.
-    pub(super) const NAMES: [(u64, &str); 10] = [
+    pub(super) const NAMES: [(u64, &str); 11] = [
         (RUNS, "runs"),
         (READY, "ready"),
         (OUTSIDE, "waits outside"),
@@ -71,6 +91,7 @@ mod event {
         (SENDS, "sends"),
         (RECEIVES, "receives"),
         (STREAM, "written as it happened"),
+        (CLOCK, "the clock of this rank"),
     ];
 
     const FIRST: u64 = 13;
@@ -118,8 +139,10 @@ mod said {
     pub(super) const CPU: u64 = 5;
     pub(super) const NUMBER: u64 = 6;
     pub(super) const COUNT: u64 = 7;
+    pub(super) const ERROR: u64 = 8;
+    pub(super) const MOVED: u64 = 9;
 
-    pub(super) const NAMES: [(u64, &str); 7] = [
+    pub(super) const NAMES: [(u64, &str); 9] = [
         (MESSAGE, "message"),
         (CHANNEL, "channel"),
         (ENDED_BY, "ended by"),
@@ -127,5 +150,7 @@ mod said {
         (CPU, "cpu ns"),
         (NUMBER, "number"),
         (COUNT, "messages"),
+        (ERROR, "error ns"),
+        (MOVED, "moved ns"),
     ];
 }

@@ -1,7 +1,7 @@
 //! Reads a timeline.
 
 use super::super::timeline::{
-    Channel, Does, Mark, Part, Passed, Process, Run, Span, Timeline, Wait, Wanted, Worker,
+    Channel, Does, Mark, Part, Passed, Process, Rank, Run, Span, Timeline, Wait, Wanted, Worker,
 };
 use super::event::{self, Of};
 use super::message::{Annotation, File, Packet, TrackDescriptor, TrackEvent, kind};
@@ -73,6 +73,7 @@ fn next(rest: &mut &[u8]) -> Result<Option<Packet>, prost::DecodeError> {
 #[derive(Clone, Copy, Debug)]
 enum Track {
     Folder,
+    Rank(usize),
     Lost,
     Part(usize, usize),
     Worker(usize),
@@ -130,29 +131,45 @@ impl Reader {
 
     fn describe(&mut self, descriptor: TrackDescriptor) -> Option<()> {
         let (uuid, name) = (descriptor.uuid?, descriptor.name?);
-        let Timeline { processes, workers, channels, .. } = &mut self.timeline;
-        let track = match (uuid, descriptor.parent_uuid) {
+        let Timeline { ranks, processes, workers, channels, .. } = &mut self.timeline;
+        // Children have the rank of their folder.
+        let rank = descriptor.parent_uuid.map_or(0, |parent| track::rank(parent).0);
+        let of_first = |uuid| track::rank(uuid).1;
+        let track = match (of_first(uuid), descriptor.parent_uuid.map(of_first)) {
             (track::ROOT, None) => {
-                self.has_root = name == "Kahn";
-                Track::Folder
+                let number = track::rank(uuid).0;
+                if descriptor.process.is_some() {
+                    // In their order.
+                    if number != ranks.len() {
+                        return None;
+                    }
+                    ranks.push(Rank { number, ..Rank::default() });
+                    self.has_root = true;
+                    Track::Rank(number)
+                } else {
+                    self.has_root = number == 0 && name == "Kahn";
+                    Track::Folder
+                }
             }
             (track::LOST, _) => Track::Lost,
             (track::PROCESSES | track::WORKERS | track::CHANNELS, _) => Track::Folder,
             (_, Some(track::PROCESSES)) => {
-                processes.push(Process { name, id: uuid, parts: vec![Part::default()] });
+                processes.push(Process { rank, name, id: uuid, parts: vec![Part::default()] });
                 Track::Part(processes.len() - 1, 0)
             }
             (_, Some(track::WORKERS)) => {
                 let number = usize::try_from(descriptor.sibling_order_rank?).ok()?;
-                workers.push(Worker { number, spans: Vec::new() });
+                workers.push(Worker { rank, number, spans: Vec::new() });
                 Track::Worker(workers.len() - 1)
             }
             (_, Some(track::CHANNELS)) => {
-                channels.push(Channel { name, id: track::channel_id(uuid), holds: Vec::new() });
+                let id = track::channel_id(uuid);
+                channels.push(Channel { rank, name, id, holds: Vec::new() });
                 Track::Channel(channels.len() - 1)
             }
-            (_, parent) => {
-                let Track::Part(process, _) = *self.tracks.get(&parent?)? else { return None };
+            _ => {
+                let parent = descriptor.parent_uuid?;
+                let Track::Part(process, _) = *self.tracks.get(&parent)? else { return None };
                 let parts = &mut processes[process].parts;
                 parts.push(Part::default());
                 Track::Part(process, parts.len() - 1)
@@ -184,7 +201,7 @@ impl Reader {
                 let spans = &mut self.timeline.processes[process].parts[part].spans;
                 spans.push(Span { from, until, does });
             }
-            Track::Folder | Track::Channel(_) => return None,
+            Track::Folder | Track::Rank(_) | Track::Channel(_) => return None,
         }
         Some(())
     }
@@ -264,9 +281,14 @@ impl Reader {
 
     fn instant(&mut self, track: Track, at: u64, event: TrackEvent) -> Option<()> {
         match (track, event.name_iid) {
-            (Track::Folder, Some(event::END)) => {
+            (Track::Folder | Track::Rank(_), Some(event::END)) => {
                 self.timeline.until = at;
                 self.has_end = true;
+            }
+            (Track::Rank(rank), Some(event::CLOCK)) => {
+                let rank = &mut self.timeline.ranks[rank];
+                rank.error = said_number(&event, said::ERROR)?;
+                rank.moved = said_number(&event, said::MOVED)?;
             }
             (Track::Folder, Some(event::STREAM)) => self.is_stream = true,
             (Track::Part(process, part), Some(event::SENDS | event::RECEIVES)) => {

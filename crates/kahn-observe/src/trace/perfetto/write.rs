@@ -1,9 +1,9 @@
 //! Writes a timeline.
 
-use super::super::timeline::{Does, Part, Passed, Run, Span, Timeline, Wait, Wanted};
+use super::super::timeline::{Does, Part, Passed, Rank, Run, Span, Timeline, Wait, Wanted};
 use super::event::{self, Of};
 use super::message::{
-    Annotation, Counter, DO_NOT_MERGE, EXPLICIT, File, InternedData, Named, Packet,
+    Annotation, Counter, DO_NOT_MERGE, EXPLICIT, File, InternedData, Named, OfProcess, Packet,
     TrackDescriptor, TrackEvent, flags, kind,
 };
 use super::{said, track};
@@ -15,6 +15,9 @@ pub(in super::super) fn write(timeline: &Timeline, out: &mut impl Write) -> io::
     let mut writer = Writer::new(out, BUNDLE);
     writer.interned(timeline)?;
     let uuids = writer.tracks(timeline)?;
+    for rank in &timeline.ranks {
+        writer.clock(rank)?;
+    }
     for (process, uuids) in timeline.processes.iter().zip(uuids) {
         for (part, uuid) in process.parts.iter().zip(uuids) {
             writer.part(part, uuid)?;
@@ -166,19 +169,62 @@ impl<W: Write> Writer<W> {
 
     pub(super) fn folders(&mut self) -> io::Result<()> {
         self.folder(None, track::ROOT, 0, "Kahn")?;
-        self.folder(Some(track::ROOT), track::WORKERS, 1, "workers")?;
-        self.folder(Some(track::ROOT), track::PROCESSES, 2, "processes")?;
-        self.folder(Some(track::ROOT), track::CHANNELS, 3, "channels")
+        self.folders_of(0)
     }
 
-    pub(super) fn worker(&mut self, rank: usize, number: usize) -> io::Result<()> {
-        self.child(track::WORKERS, worker_uuid(rank), number, &format!("worker {number}"))
+    /// Those under the root of a rank.
+    fn folders_of(&mut self, rank: usize) -> io::Result<()> {
+        let of = |track| track::of(rank, track);
+        self.folder(Some(of(track::ROOT)), of(track::WORKERS), 1, "workers")?;
+        self.folder(Some(of(track::ROOT)), of(track::PROCESSES), 2, "processes")?;
+        self.folder(Some(of(track::ROOT)), of(track::CHANNELS), 3, "channels")
     }
 
-    pub(super) fn channel(&mut self, rank: usize, id: u64, name: &str) -> io::Result<()> {
+    /// A rank of several, as a process.
+    fn rank(&mut self, rank: &Rank) -> io::Result<()> {
+        let &Rank { number, error, .. } = rank;
+        let name = format!("rank {number}");
+        let process = OfProcess {
+            // There is none with the number 0.
+            pid: i32::try_from(number + 1).ok(),
+            process_name: Some(name.clone()),
+            process_labels: vec![format!("clock to {} us", error.div_ceil(1000))],
+        };
+        self.track(TrackDescriptor {
+            uuid: Some(track::of(number, track::ROOT)),
+            name: Some(name),
+            process: Some(process),
+            child_ordering: Some(EXPLICIT),
+            sibling_order_rank: i32::try_from(number).ok(),
+            ..TrackDescriptor::default()
+        })?;
+        self.folders_of(number)
+    }
+
+    /// Says how well the clock of a rank is known.
+    fn clock(&mut self, rank: &Rank) -> io::Result<()> {
+        let mut event = event_of(track::of(rank.number, track::ROOT), kind::INSTANT);
+        event.name_iid = Some(event::CLOCK);
+        event.debug_annotations =
+            vec![number(said::ERROR, rank.error), number(said::MOVED, rank.moved)];
+        self.event(0, event)
+    }
+
+    pub(super) fn worker(&mut self, place: usize, of: usize, number: usize) -> io::Result<()> {
+        let parent = track::of(of, track::WORKERS);
+        self.child(parent, worker_uuid(place), number, &format!("worker {number}"))
+    }
+
+    pub(super) fn channel(
+        &mut self,
+        rank: usize,
+        of: usize,
+        id: u64,
+        name: &str,
+    ) -> io::Result<()> {
         self.track(TrackDescriptor {
             uuid: Some(track::channel(id)),
-            parent_uuid: Some(track::CHANNELS),
+            parent_uuid: Some(track::of(of, track::CHANNELS)),
             name: Some(name.to_owned()),
             sibling_order_rank: i32::try_from(rank).ok(),
             counter: Some(Counter { unit_name: Some("messages".to_owned()) }),
@@ -194,17 +240,21 @@ impl<W: Write> Writer<W> {
 
     /// Describes all tracks; returns the numbers of those of processes, part by part.
     fn tracks(&mut self, timeline: &Timeline) -> io::Result<Vec<Vec<u64>>> {
-        self.folders()?;
+        match &timeline.ranks[..] {
+            [] => self.folders()?,
+            ranks => ranks.iter().try_for_each(|rank| self.rank(rank))?,
+        }
         if timeline.lost > 0 {
             self.child(track::ROOT, track::LOST, 0, "lost")?;
         }
-        for (rank, worker) in timeline.workers.iter().enumerate() {
-            self.worker(rank, worker.number)?;
+        for (place, worker) in timeline.workers.iter().enumerate() {
+            self.worker(place, worker.rank, worker.number)?;
         }
         let mut taken: BTreeSet<_> = timeline.processes.iter().map(|process| process.id).collect();
         let mut uuids = Vec::new();
         for (rank, process) in timeline.processes.iter().enumerate() {
-            self.child(track::PROCESSES, process.id, rank, &process.name)?;
+            let parent = track::of(process.rank, track::PROCESSES);
+            self.child(parent, process.id, rank, &process.name)?;
             let mut parts = vec![process.id];
             let mut next = process.id;
             for part in 1..process.parts.len() {
@@ -218,7 +268,7 @@ impl<W: Write> Writer<W> {
             uuids.push(parts);
         }
         for (rank, channel) in timeline.channels.iter().enumerate() {
-            self.channel(rank, channel.id, &channel.name)?;
+            self.channel(rank, channel.rank, channel.id, &channel.name)?;
         }
         Ok(uuids)
     }

@@ -1,0 +1,121 @@
+//! What is seen of a run on several ranks: each tells rank 0 what was asked for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kahn::observe::Observer;
+use kahn_net::{Clock, Heard, Watch};
+use kahn_observe::record::{RankSums, Recorder, Replay, ReplayOnRank};
+use kahn_observe::trace::{RankTrace, Trace};
+use parking_lot::Mutex;
+
+use crate::arguments::RunArguments;
+use crate::messages;
+use crate::ranks::SeenHere;
+use crate::trace::{Other, Tracing};
+
+/// The most bytes of a piece of what is told when the run is over.
+const PIECE: usize = 32 << 10;
+
+/// What is seen of one rank.
+#[derive(Default)]
+pub(crate) struct Watching {
+    trace: Option<Arc<Trace>>,
+    /// What passes on the channels of another rank, if the run is recorded.
+    sums: Option<Arc<RankSums>>,
+    /// What records the run on rank 0, or compares it.
+    outside: Option<Arc<dyn Observer>>,
+    /// What this rank tells when the run is over, and how much of it was told.
+    telling: Mutex<Option<(Vec<u8>, usize)>>,
+    /// On rank 0.
+    tracing: Option<Tracing>,
+    recorder: Option<Arc<Recorder>>,
+    /// What others have told, by rank.
+    told: Mutex<BTreeMap<usize, Vec<u8>>>,
+}
+
+impl Watching {
+    /// What rank 0 sees, if anything is to be seen.
+    pub(crate) fn of_first(seen: SeenHere<'_>) -> Option<Self> {
+        let SeenHere { tracing, outside } = seen;
+        let watching = Self {
+            trace: tracing.trace(),
+            outside: outside.observer(),
+            tracing: Some(tracing.clone()),
+            recorder: outside.recorder(),
+            ..Self::default()
+        };
+        (watching.trace.is_some() || watching.outside.is_some()).then_some(watching)
+    }
+
+    /// What another rank tells, likewise; what is done again is within this program.
+    pub(crate) fn of_another(arguments: &RunArguments, replay: Option<&Arc<Replay>>) -> Self {
+        let compares = |replay: &Arc<Replay>| Arc::new(ReplayOnRank::new(Arc::clone(replay))) as _;
+        Self {
+            trace: arguments.trace.trace(),
+            sums: arguments.record.is_asked_for().then(Arc::default),
+            outside: replay.map(compares),
+            ..Self::default()
+        }
+    }
+
+    /// All that is told when the run is over: how long the trace is, that, and the sums.
+    fn all(&self) -> Vec<u8> {
+        let trace = self.trace.as_ref().map(|trace| RankTrace::of(trace).to_bytes());
+        let trace = trace.unwrap_or_default();
+        let sums = self.sums.as_ref().map(|sums| sums.to_bytes()).unwrap_or_default();
+        [&(trace.len() as u64).to_le_bytes()[..], &trace, &sums].concat()
+    }
+
+    /// Takes all that another rank has told.
+    fn take(&self, rank: usize, told: &[u8], clock: Clock) -> Option<()> {
+        let (length, rest) = told.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (trace, sums) = rest.split_at_checked(length)?;
+        if let Some(tracing) = self.tracing.as_ref().filter(|_| self.trace.is_some()) {
+            tracing.hears(Other { rank, trace: RankTrace::from_bytes(trace)?, clock });
+        }
+        match &self.recorder {
+            Some(recorder) => recorder.add(sums).then_some(()),
+            None => Some(()),
+        }
+    }
+}
+
+impl Watch for Watching {
+    fn observers(&self) -> Vec<Arc<dyn Observer>> {
+        let trace = self.trace.clone().map(|trace| trace as Arc<dyn Observer>);
+        let sums = self.sums.clone().map(|sums| sums as Arc<dyn Observer>);
+        [trace, sums, self.outside.clone()].into_iter().flatten().collect()
+    }
+
+    fn clock(&self) -> u64 {
+        RankTrace::clock()
+    }
+
+    fn last(&self, into: &mut Vec<u8>) -> bool {
+        let mut telling = self.telling.lock();
+        let (all, told) = telling.get_or_insert_with(|| (self.all(), 0));
+        let end = all.len().min(*told + PIECE);
+        into.extend(&all[*told..end]);
+        *told = end;
+        end < all.len()
+    }
+
+    fn hears(&self, rank: usize, what: Heard<'_>) {
+        match what {
+            Heard::Last(piece) => {
+                self.told.lock().entry(rank).or_default().extend(piece);
+            }
+            Heard::Clock(clock) => {
+                let told = self.told.lock().remove(&rank).unwrap_or_default();
+                if self.take(rank, &told, clock).is_none() {
+                    messages::note(format_args!(
+                        "rank {rank} has not told what is to be seen of it"
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+}
