@@ -230,7 +230,7 @@ mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
 mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.rs \
     's/!told\.iter\(\)\.all\(rests\) \|\| sent != received/!told.iter().all(rests) || sent < received/'
-mutation readers-of-links-see '--test endings' a_failure_that_its_reader_has_left ../../kahn/src/network/merged.rs \
+mutation readers-of-links-see '--test endings' a_failure_behind_the_last_message ../../kahn/src/network/merged.rs \
     's/let was_seen = reader\.was_seen;/let was_seen = writer.was_seen || reader.was_seen;/'
 mutation pruned-before-it-runs-and-untold '--test random' on_ranks_what_the_model ../../kahn/src/network/cut.rs \
     's/(channel: number,\s*)is_over: false/$1is_over: true/; s/(let channel = departure\.channel;)/$1\n    departure.is_over = false;/'

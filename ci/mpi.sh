@@ -5,6 +5,8 @@
 #   ci/mpi.sh --must     … and fails
 #   ci/mpi.sh --figures  what messages cost between two ranks, beside plain MPI with the same two threads a rank
 #
+# KILLS=100 kills a rank so often; 8 times if it says nothing.
+#
 # Debian: openmpi-bin libopenmpi-dev libclang-dev
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -86,16 +88,69 @@ done
 rm -r "$target/in0" "$target/in1"
 rm "$target/one"
 
-# Each rank in turn, killed at some time: all are gone, and the exit code says so.
-for run in {1..8}; do
-    ranks 3 "$target/debug/examples/stream" --for-ever > /dev/null 2>&1 &
-    job=$!
+# The processes of ranks that run this program of the folder, when there are so many: in `all`.
+find_ranks() {
     for _ in {1..100}; do
-        mapfile -t all < <(pgrep -f "^$target/debug/examples/stream --for-ever" || true)
-        ((${#all[@]} == 3)) && break
+        mapfile -t all < <(pgrep -f "^$target/debug/$2" || true)
+        ((${#all[@]} == $1)) && return
         sleep 0.1
     done
-    sleep "0.$((run % 4 + 1))"
+    echo "there are ${#all[@]} ranks, and not $1"
+    exit 1
+}
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+
+# Each rank is stopped for two seconds: that changes the time, and nothing else. Meanwhile the other one keeps no more
+# than before, whichever of them receives.
+for stopped in 0 1; do
+    ranks 2 "$target/debug/examples/stream" --for-ever > /dev/null 2>&1 &
+    job=$!
+    find_ranks 2 'examples/stream --for-ever'
+    sleep 0.5
+    other=${all[$((1 - stopped))]}
+    kill -STOP "${all[$stopped]}"
+    before=$(resident "$other")
+    sleep 2
+    after=$(resident "$other")
+    kill -CONT "${all[$stopped]}"
+    echo "a rank is stopped for two seconds: the other has $before KiB before, and $after KiB after it"
+    # Sixteen parcels of 32 KiB, and what a thread may touch for the first time.
+    ((after - before < 2048)) || { echo 'what is sent to a rank that does not run is kept without bound'; exit 1; }
+    kill -9 "${all[@]}"
+    wait $job || true
+
+    ranks 2 "$target/debug/examples/stream" --wait > /dev/null &
+    job=$!
+    find_ranks 2 'examples/stream --wait'
+    sleep 1
+    kill -STOP "${all[$stopped]}"
+    sleep 2
+    kill -CONT "${all[$stopped]}"
+    wait $job || { echo 'a rank was stopped for two seconds, and the run has failed'; exit 1; }
+done
+
+# What ranks take of a processor while they wait: a figure, and no test.
+ranks 2 "$target/debug/examples/stream" --wait &
+job=$!
+find_ranks 2 'examples/stream --wait'
+sleep 1
+ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+mapfile -t before < <(ticks "${all[0]}"; ticks "${all[1]}")
+sleep 4
+mapfile -t after < <(ticks "${all[0]}"; ticks "${all[1]}")
+for rank in 0 1; do
+    awk -v ticks=$((after[rank] - before[rank])) -v hertz="$(getconf CLK_TCK)" \
+        'BEGIN { printf "a rank that waits takes %.2f %% of a core\n", 100 * ticks / hertz / 4 }'
+done
+wait $job
+
+# Each rank in turn, killed at some time: all are gone, and the exit code says so.
+kills=${KILLS:-8}
+for ((run = 1; run <= kills; run++)); do
+    ranks 3 "$target/debug/examples/stream" --for-ever > /dev/null 2>&1 &
+    job=$!
+    find_ranks 3 'examples/stream --for-ever'
+    sleep "0.$((RANDOM % 6 + 1))"
     kill -9 "${all[$((run % 3))]}"
     if timeout 20 tail --pid=$job -f /dev/null && wait $job; then
         echo "a rank was killed, and the job ended well"
@@ -111,4 +166,4 @@ for run in {1..8}; do
         exit 1
     fi
 done
-echo "ranks: 1, 2, 4; ${#programs[@]} programs on 2 and 4 as on one; files compared; a rank killed: 8 times"
+echo "ranks: 1, 2, 4; ${#programs[@]} programs on 2 and 4 as on one; files compared; each rank stopped; a rank killed: $kills times"

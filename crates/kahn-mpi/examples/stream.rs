@@ -1,5 +1,6 @@
 //! What goes from rank to rank and how fast, on two ranks: messages of eight bytes, one message there and back,
-//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended.
+//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended; with `--wait` all wait for a message that
+//! comes after six seconds.
 //!
 //! ```text
 //! count (1) ──numbers──► add up (0)        ask (1) ──there──► echo (0) ──back──► ask        tiles (1) ──► add up (0)
@@ -11,7 +12,7 @@ use kahn::{Channel, Network, Options};
 use kahn_mpi::World;
 use kahn_net::Placement;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Enough to be measured, where it is.
 const NUMBERS: u64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
@@ -76,6 +77,15 @@ fn for_ever(network: &mut Network<'static>) {
     network.for_each("add up", numbers, |_| {});
 }
 
+fn wait(network: &mut Network<'static>) {
+    let (out, numbers) = network.channel_with(Channel::<u64>::named("numbers").wire());
+    network.blocking("count", out, |mut out| {
+        std::thread::sleep(Duration::from_secs(6));
+        out.send_blocking(1);
+    });
+    network.for_each("add up", numbers, |number| assert_eq!(number, 1));
+}
+
 /// `count` on the last rank, all else on the first.
 fn placement(world: &World, network: Build) -> Placement {
     let mut drawn = Network::new();
@@ -95,8 +105,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if std::env::args().any(|argument| argument == "--for-ever") {
-        let ran = world.run(&Options::new().workers(1), &placement(&world, for_ever), for_ever);
+    let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    let alone: [(&str, Build); 2] = [("--for-ever", for_ever), ("--wait", wait)];
+    if let Some((_, network)) = alone.into_iter().find(|(argument, _)| has(argument)) {
+        let ran = world.run(&Options::new().workers(1), &placement(&world, network), network);
         return if ran.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let cases: [(&str, Build, u64, usize); 3] = [

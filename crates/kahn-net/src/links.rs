@@ -397,6 +397,7 @@ mod tests {
         let none = |count, bytes: &'static [u8]| refused(&[(0, messages(count, bytes))]);
         assert_eq!(none(0, b""), of(0, "0 bytes that are not 0 messages"));
         assert_eq!(none(1, TWO), of(0, "10 bytes that are not 1 messages"));
+        assert_eq!(none(1, &TWO[..7]), of(0, "7 bytes that are not 1 messages"));
         assert_eq!(none(2, &TWO[..9]), of(0, "9 bytes that are not 2 messages"));
         assert_eq!(none(2, &TWO[..7]), of(0, "7 bytes that are not 2 messages"));
         assert_eq!(none(2, &TWO[..5]), of(0, "5 bytes that are not 2 messages"));
