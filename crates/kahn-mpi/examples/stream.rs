@@ -78,12 +78,20 @@ fn for_ever(network: &mut Network<'static>) {
 }
 
 fn wait(network: &mut Network<'static>) {
-    let (out, numbers) = network.channel_with(Channel::<u64>::named("numbers").wire());
-    network.blocking("count", out, |mut out| {
+    let (out, late) = network.channel_with(Channel::<u64>::named("late").wire());
+    network.blocking("pause", out, |mut out| {
         std::thread::sleep(Duration::from_secs(6));
         out.send_blocking(1);
     });
-    network.for_each("add up", numbers, |number| assert_eq!(number, 1));
+    let (out, numbers) = network.channel_with(Channel::<u64>::named("numbers").wire());
+    network.process("count", (late, out), async |(mut late, mut out)| {
+        while let Some(number) = late.recv().await {
+            out.send(number).await;
+        }
+    });
+    network.process("add up", numbers, async |mut numbers| {
+        assert_eq!(numbers.recv().await, Some(1), "the number is lost");
+    });
 }
 
 /// `count` on the last rank, all else on the first.
@@ -109,7 +117,13 @@ fn main() -> ExitCode {
     let alone: [(&str, Build); 2] = [("--for-ever", for_ever), ("--wait", wait)];
     if let Some((_, network)) = alone.into_iter().find(|(argument, _)| has(argument)) {
         let ran = world.run(&Options::new().workers(1), &placement(&world, network), network);
-        return if ran.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        return match ran {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: rank {}: {error}", world.rank());
+                ExitCode::FAILURE
+            }
+        };
     }
     let cases: [(&str, Build, u64, usize); 3] = [
         ("8 bytes, one after the other", stream, NUMBERS, 8),
