@@ -424,10 +424,9 @@ impl RunArguments {
         let (live, ranks) = (self.live.typed(), self.ranks.typed());
         if form.kind == Kind::Network && self.ranks.ranks.is_some() {
             let streamed = [("--trace-stream", self.trace.is_streamed())];
-            let mut alone = streamed.iter().chain(&live);
-            if let Some((option, _)) = alone.find(|(_, is_typed)| *is_typed) {
+            if let Some((option, _)) = streamed.iter().find(|(_, is_typed)| *is_typed) {
                 let what = format!("{option} has no effect with --ranks");
-                let help = "it tells of the processes of one rank; leave one of the two out";
+                let help = "the trace of several ranks is written when the run is over; leave one of the two out";
                 return Err(Failure::input(what).with_help(help));
             }
             if detection.is_some_and(|name| !matches!(name, DetectionName::Deferred)) {

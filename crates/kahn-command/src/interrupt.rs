@@ -233,6 +233,11 @@ impl Sampled for Interrupt {
         run.map_or_else(Survey::default, |run| run.survey(processes, channels))
     }
 
+    fn ranks(&self) -> Vec<Arc<[u8]>> {
+        let run = self.runs().and_then(|runs| runs.seen);
+        run.map_or_else(Vec::new, |run| run.ranks())
+    }
+
     fn explain(&self) -> Explanation {
         let run = self.runs().and_then(|runs| runs.seen);
         run.map_or_else(Explanation::default, |run| run.explain())

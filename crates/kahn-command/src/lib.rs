@@ -65,6 +65,7 @@ mod live;
 mod menu;
 mod messages;
 pub mod output;
+mod placed;
 mod placing;
 mod program;
 mod progress;

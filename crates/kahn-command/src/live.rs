@@ -53,6 +53,11 @@ impl LiveArguments {
         [("--live", self.live.is_some()), ("--serve", is_served)]
     }
 
+    /// Whether a run is shown.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.typed().iter().any(|(_, is_typed)| *is_typed)
+    }
+
     /// Starts to show what runs under this name: now, or when it has begun.
     pub(crate) fn start(&self, name: &str, interrupt: &Interrupt) -> Result<Live, Failure> {
         let mut live = Live::default();

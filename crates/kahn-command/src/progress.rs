@@ -17,6 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often the bar is drawn after that.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Whether a person is watching.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Does the work; meanwhile shows how far it is, as this counts.
 pub(crate) fn watched_by<T>(counted: &Progress, work: impl FnOnce() -> T) -> T {
     watched(&|| counted.done(), counted.total(), counted.unit(), work)
@@ -29,7 +34,7 @@ pub(crate) fn watched<T>(
     unit: &str,
     work: impl FnOnce() -> T,
 ) -> T {
-    if !io::stderr().is_terminal() {
+    if !is_watched() {
         return work();
     }
     let end = End::default();

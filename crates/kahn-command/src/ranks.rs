@@ -12,14 +12,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::arguments::{RunArguments, Shape};
+use crate::placed::Placed;
 use crate::program::{Form, Kind, Pending, Prepared, Program, Purpose, form_of};
 use crate::recording::Outside;
 use crate::trace::Tracing;
-use crate::watching::Watching;
-use crate::{Answer, Failure, Interrupt, progress, result, run};
+use crate::watching::{AllRanks, Watching};
+use crate::{Answer, Failure, Interrupt, Stopper, progress, result, run};
 
 /// Ranks in processes of their own, of which this is one: those of an MPI job.
 ///
@@ -72,9 +73,15 @@ pub(crate) fn run_over(
     };
     match prepare() {
         Ok((form, options, prepared)) => {
-            let watching = Watching::of_another(&arguments, None);
-            let rank = rank.watched_by(Arc::new(watching));
-            let build = |network: &mut _| prepared.build(form, network, Purpose::Ranks).map(drop);
+            let watching = Arc::new(Watching::of_another(&arguments, None));
+            let rank = rank.watched_by(Arc::clone(&watching) as _);
+            let build = |network: &mut _| {
+                prepared.build(form, network, Purpose::Ranks).map(drop)?;
+                if let Some(progress) = prepared.progress() {
+                    watching.counts(progress);
+                }
+                Ok::<(), Failure>(())
+            };
             rank.run(&options, build).map(drop).map_err(failure)
         }
         Err(failure) => {
@@ -230,6 +237,11 @@ pub(crate) fn table(
 pub(crate) struct SeenHere<'run> {
     pub(crate) tracing: &'run Tracing,
     pub(crate) outside: &'run Outside,
+    /// How many ranks there are, and whether what they do is shown while the run goes on.
+    pub(crate) ranks: usize,
+    pub(crate) is_shown: bool,
+    /// Set when it is known which process runs where.
+    pub(crate) placed: &'run OnceLock<Placed>,
 }
 
 /// Runs a form that is a Kahn network on several ranks.
@@ -242,6 +254,7 @@ pub(crate) fn run<'env>(
     arguments: &RunArguments,
     interrupt: &Interrupt,
     seen: SeenHere<'_>,
+    is_on_screen: bool,
     one: Option<OneRank>,
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
@@ -258,6 +271,10 @@ pub(crate) fn run<'env>(
     if ranks > 1 && !is_apart {
         return Err(nothing_is_cut(ranks, &found));
     }
+    let is_cluster = one.is_some();
+    let first = Watching::of_first(seen).map(Arc::new);
+    let by_hand = !arguments.ranks.place.is_empty();
+    let _ = seen.placed.set(Placed { ranks, by_hand, table: found });
     let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
         match rank {
             0 => seen.outside.prepare(network),
@@ -265,11 +282,12 @@ pub(crate) fn run<'env>(
         }
         let pending = prepared.build(form, network, Purpose::Ranks)?;
         if rank == 0 {
-            interrupt.running(network.stop_handle());
+            let (here, handle) = (network.stop_handle(), network.stop_handle());
+            let now = first.as_ref().map_or_else(Arc::default, |first| first.now());
+            interrupt.running(Stopper::of(AllRanks { here, now }, move || handle.stop()));
         }
         Ok(pending)
     };
-    let first = Watching::of_first(seen).map(Arc::new);
     let perform = || -> Result<Ran<_>, NetError> {
         if let Some(one) = one {
             let one = match first.clone() {
@@ -292,9 +310,14 @@ pub(crate) fn run<'env>(
         };
         sim.run_each(options, build)
     };
+    // Ranks of this program count together, those of a cluster each for itself.
+    let elsewhere = first.as_ref().filter(|_| is_cluster).map(|first| first.now());
     let ran = match prepared.progress() {
-        Some(counted) => progress::watched_by(&counted, perform),
-        None => perform(),
+        Some(counted) if !is_on_screen => {
+            let done = || counted.done() + elsewhere.as_ref().map_or(0, |others| others.done());
+            progress::watched(&done, counted.total(), counted.unit(), perform)
+        }
+        _ => perform(),
     };
     let ran = ran.map_err(failure)?;
     let pending = ran.result?;

@@ -1,6 +1,7 @@
 //! `run`: a program, its result, and what it cost.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use clap::ArgMatches;
 use kahn::{Network, Options, Progress, Report};
@@ -8,6 +9,7 @@ use kahn_net::OneRank;
 use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
+use crate::placed::Placed;
 use crate::program::{Form, Kind, Prepared, Program, form_of};
 use crate::ranks::SeenHere;
 use crate::recording::Outside;
@@ -49,11 +51,25 @@ pub(crate) fn run(
     if let Some(text) = prepared.announcement() {
         messages::note(text);
     }
+    let placed = OnceLock::new();
     let ran = match form.kind {
         Kind::Network if is_apart => {
             outside.begin()?;
-            let seen = SeenHere { tracing: &tracing, outside: &outside };
-            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt, seen, one)
+            let is_live = arguments.live.is_asked_for();
+            let seen = SeenHere {
+                tracing: &tracing,
+                outside: &outside,
+                ranks: arguments.ranks.ranks.unwrap_or(1),
+                placed: &placed,
+                is_shown: is_live || one.is_some() && progress::is_watched(),
+            };
+            let live = arguments.live.start(command.get_name(), &interrupt)?;
+            let (seed, is_shown) = (shape.seed(), live.is_shown());
+            let ran = ranks::run(
+                &*prepared, form, &options, seed, arguments, &interrupt, seen, is_shown, one,
+            );
+            drop(live);
+            ran
         }
         Kind::Network => {
             let name = command.get_name();
@@ -70,7 +86,7 @@ pub(crate) fn run(
     let traced = tracing.tell(ran.is_err());
 
     ended?;
-    let cost = Cost { name: command.get_name(), form, arguments };
+    let cost = Cost { name: command.get_name(), form, arguments, placed: placed.get() };
     let report = match &ran {
         Ok((_, report)) => report.as_ref(),
         Err(failure) => failure.report(),
@@ -176,6 +192,8 @@ struct Cost<'run> {
     name: &'run str,
     form: Form,
     arguments: &'run RunArguments,
+    /// Of a run on several ranks.
+    placed: Option<&'run Placed>,
 }
 
 impl Cost<'_> {
@@ -213,6 +231,9 @@ impl Cost<'_> {
                 ReportForm::Short => write!(text, "\n{}", report.to_string().trim_end()),
                 ReportForm::Full => write!(text, "\n{report:#}"),
             };
+            if let Some(placed) = self.placed {
+                let _ = write!(text, "\n\n{}", placed.text(report));
+            }
         }
         text
     }
@@ -222,6 +243,9 @@ impl Cost<'_> {
         let mut value = json!({ "app": self.name, "variant": self.form.name });
         for (name, number) in notes {
             value[*name] = json!(number);
+        }
+        if let Some((placed, report)) = self.placed.zip(report) {
+            value["ranks"] = placed.json(report);
         }
         let report = report.and_then(|report| serde_json::from_str(&report.to_json()).ok());
         if let (Value::Object(all), Some(Value::Object(fields))) = (&mut value, report) {

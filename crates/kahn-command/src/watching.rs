@@ -1,11 +1,15 @@
 //! What is seen of a run on several ranks: each tells rank 0 what was asked for.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use kahn::observe::Observer;
+use kahn::observe::{Look, Observer, Sampled, Survey};
+use kahn::{Explanation, Progress, StopHandle};
 use kahn_net::{Clock, Heard, Watch};
 use kahn_observe::record::{RankSums, Recorder, Replay, ReplayOnRank};
+use kahn_observe::sample::RankViews;
 use kahn_observe::trace::{RankTrace, Trace};
 use parking_lot::Mutex;
 
@@ -32,20 +36,83 @@ pub(crate) struct Watching {
     recorder: Option<Arc<Recorder>>,
     /// What others have told, by rank.
     told: Mutex<BTreeMap<usize, Vec<u8>>>,
+    /// What another rank does, if the run is shown, and how far it is.
+    views: Option<Arc<RankViews>>,
+    progress: OnceLock<Progress>,
+    /// On rank 0: the same of all others.
+    now: Arc<Now>,
+    is_shown: bool,
+}
+
+/// What other ranks do now, and how far they are.
+#[derive(Debug, Default)]
+pub(crate) struct Now(Mutex<Vec<(u64, Arc<[u8]>)>>);
+
+impl Now {
+    /// How far they are, all together.
+    pub(crate) fn done(&self) -> u64 {
+        self.0.lock().iter().map(|(done, _)| done).sum()
+    }
+
+    fn hears(&self, rank: usize, told: &[u8]) {
+        let Some((done, view)) = told.split_first_chunk() else { return };
+        let mut all = self.0.lock();
+        if let Some(known) = all.get_mut(rank) {
+            *known = (u64::from_le_bytes(*done), view.into());
+        }
+    }
+}
+
+/// A run on several ranks, as rank 0 sees it.
+pub(crate) struct AllRanks {
+    pub(crate) here: StopHandle,
+    pub(crate) now: Arc<Now>,
+}
+
+impl Sampled for AllRanks {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        self.here.look(places, found);
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        self.here.survey(processes, channels)
+    }
+
+    fn ranks(&self) -> Vec<Arc<[u8]>> {
+        self.now.0.lock().iter().map(|(_, view)| Arc::clone(view)).collect()
+    }
+
+    fn explain(&self) -> Explanation {
+        self.here.explain()
+    }
 }
 
 impl Watching {
     /// What rank 0 sees, if anything is to be seen.
     pub(crate) fn of_first(seen: SeenHere<'_>) -> Option<Self> {
-        let SeenHere { tracing, outside } = seen;
+        let SeenHere { tracing, outside, ranks, is_shown, .. } = seen;
+        let now = Arc::new(Now(Mutex::new(vec![(0, Arc::default()); ranks])));
         let watching = Self {
+            now,
+            is_shown,
             trace: tracing.trace(),
             outside: outside.observer(),
             tracing: Some(tracing.clone()),
             recorder: outside.recorder(),
             ..Self::default()
         };
-        (watching.trace.is_some() || watching.outside.is_some()).then_some(watching)
+        let is_seen = watching.trace.is_some() || watching.outside.is_some() || is_shown;
+        is_seen.then_some(watching)
+    }
+
+    /// What other ranks do now.
+    pub(crate) fn now(&self) -> Arc<Now> {
+        Arc::clone(&self.now)
+    }
+
+    /// Tells how far another rank is by this.
+    pub(crate) fn counts(&self, progress: Progress) {
+        let _ = self.progress.set(progress);
     }
 
     /// What another rank tells, likewise; what is done again is within this program.
@@ -55,6 +122,7 @@ impl Watching {
             trace: arguments.trace.trace(),
             sums: arguments.record.is_asked_for().then(Arc::default),
             outside: replay.map(compares),
+            views: arguments.live.is_asked_for().then(Arc::default),
             ..Self::default()
         }
     }
@@ -86,7 +154,19 @@ impl Watch for Watching {
     fn observers(&self) -> Vec<Arc<dyn Observer>> {
         let trace = self.trace.clone().map(|trace| trace as Arc<dyn Observer>);
         let sums = self.sums.clone().map(|sums| sums as Arc<dyn Observer>);
-        [trace, sums, self.outside.clone()].into_iter().flatten().collect()
+        let views = self.views.clone().map(|views| views as Arc<dyn Observer>);
+        [trace, sums, views, self.outside.clone()].into_iter().flatten().collect()
+    }
+
+    fn every(&self) -> Duration {
+        if self.is_shown { Duration::from_millis(200) } else { Duration::from_secs(1) }
+    }
+
+    fn now(&self, into: &mut Vec<u8>) {
+        into.extend(self.progress.get().map_or(0, Progress::done).to_le_bytes());
+        if let Some(views) = &self.views {
+            into.extend(&*views.last());
+        }
     }
 
     fn clock(&self) -> u64 {
@@ -104,6 +184,7 @@ impl Watch for Watching {
 
     fn hears(&self, rank: usize, what: Heard<'_>) {
         match what {
+            Heard::Now(told) => self.now.hears(rank, told),
             Heard::Last(piece) => {
                 self.told.lock().entry(rank).or_default().extend(piece);
             }

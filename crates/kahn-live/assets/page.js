@@ -92,8 +92,8 @@ function show(told) {
   const rings = told.rings.map((ring) => element('li', ring));
   if (told.stuck > 0) rings.push(element('li', `${told.stuck} stuck for ever`));
   at('rings').replaceChildren(...rings);
-  at('workers').replaceChildren(...told.workers.map(([busy, runs], place) => {
-    const worker = element('span', `${place}: ${percent(busy)} % ${runs} `);
+  at('workers').replaceChildren(...told.workers.map(([busy, runs, rank], place) => {
+    const worker = element('span', `${place}${rank === null ? '' : ` (rank ${rank})`}: ${percent(busy)} % ${runs} `);
     worker.append(bar([busy, 0, 0, 0, 0]));
     return worker;
   }));

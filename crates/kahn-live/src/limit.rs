@@ -124,6 +124,7 @@ pub(crate) mod tests {
     pub(crate) fn view() -> View {
         let process = |id: u64, name: &str, shares: Shares, doing, waits_at| ProcessView {
             id,
+            rank: None,
             name: name.to_owned().into(),
             kind: "process",
             shares,
@@ -178,8 +179,8 @@ pub(crate) mod tests {
                 channel(14, "egg", (5, 5), (0, 1), Some(0.0)),
             ],
             workers: vec![
-                WorkerView { busy: 0.97, runs: Some(2) },
-                WorkerView { busy: 0.2, runs: None },
+                WorkerView { busy: 0.97, runs: Some(2), rank: None },
+                WorkerView { busy: 0.2, runs: None, rank: None },
             ],
             rings: vec![vec![RingView {
                 process: "chicken".into(),

@@ -349,6 +349,42 @@ impl RankTable {
         all.filter(|joint| self.is_cut(joint)).map(|joint| joint.name.as_str())
     }
 
+    /// Returns the channels that are cut, with the ranks of their senders and of their receivers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_net::RankTable::default().between().count(), 0);
+    /// ```
+    pub fn between(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        let all = self.channels.iter().filter(|joint| self.is_cut(joint));
+        all.map(|joint| (joint.name.as_str(), self.ranks[joint.from], self.ranks[joint.to]))
+    }
+
+    /// Returns each process with its rank, in the order of their creation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_net::RankTable::default().placed().count(), 0);
+    /// ```
+    pub fn placed(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.processes.iter().map(Name::as_str).zip(self.ranks.iter().copied())
+    }
+
+    /// Returns what has shared out processes that may be anywhere: `None` if they were dealt out in turn.
+    ///
+    /// # Examples
+    ///
+    /// See [`Placement::shared_by`].
+    ///
+    /// ```
+    /// assert_eq!(kahn_net::RankTable::default().shared_by(), None);
+    /// ```
+    pub fn shared_by(&self) -> Option<&str> {
+        self.shared_by.as_deref()
+    }
+
     /// Returns each channel that has no written form, with the processes that it keeps together.
     ///
     /// # Examples

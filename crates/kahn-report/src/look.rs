@@ -45,6 +45,12 @@ pub trait Sampled: Send + Sync {
     /// Names are copied, so this is for what a person watches: a few times a second.
     fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey;
 
+    /// Returns what was seen last on the ranks of a run on several: a view each, as what samples them has written it down
+    /// there; empty of this rank, and of one of which nothing is known yet. A run on one rank has none.
+    fn ranks(&self) -> Vec<Arc<[u8]>> {
+        Vec::new()
+    }
+
     /// Tells what every process waits for, for a person who asks. Empty before the run has begun and when it has
     /// ended.
     fn explain(&self) -> Explanation;
@@ -57,6 +63,10 @@ impl<Run: Sampled + ?Sized> Sampled for Arc<Run> {
 
     fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
         (**self).survey(processes, channels)
+    }
+
+    fn ranks(&self) -> Vec<Arc<[u8]>> {
+        (**self).ranks()
     }
 
     fn explain(&self) -> Explanation {

@@ -48,7 +48,7 @@ impl Graph {
                 "outside" => VertexKind::Outside,
                 _ => VertexKind::Process,
             };
-            places.insert(process.id, picture.vertex(process.name.as_str(), kind));
+            places.insert(process.id, picture.vertex(&process.called(), kind));
         }
         let place = |id: Option<u64>| places.get(&id?).copied();
         for channel in &view.channels {

@@ -27,6 +27,7 @@ use kahn_observe::sample::{ChannelView, Part, Shares, View, WorkerView};
 use kahn_report::observe::Sampled;
 use parking_lot::Mutex;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -72,14 +73,15 @@ struct Told<'a> {
     boxes: Option<Vec<BoxState>>,
     processes: Vec<ToldProcess<'a>>,
     channels: Vec<ToldChannel<'a>>,
-    workers: Vec<(f64, &'a str)>,
+    /// How busy each is, what it runs, and its rank if there are several.
+    workers: Vec<(f64, &'a str, Option<usize>)>,
     rings: Vec<String>,
     stuck: usize,
 }
 
 #[derive(Serialize)]
 struct ToldProcess<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     #[serde(flatten)]
     shares: Shares,
     limit: String,
@@ -131,8 +133,8 @@ impl Shared {
         let graph = self.graph.lock().clone().filter(|graph| graph.key() == key(view));
         let known = Known::new(view);
         let worker = |worker: &WorkerView| match worker.runs {
-            Some(_) => (worker.busy, known.name(worker.runs)),
-            None => (worker.busy, ""),
+            Some(_) => (worker.busy, known.name(worker.runs), worker.rank),
+            None => (worker.busy, "", worker.rank),
         };
         let told = Told {
             seconds: view.seconds,
@@ -151,7 +153,7 @@ impl Shared {
                 .into_iter()
                 .take(ROWS)
                 .map(|process| ToldProcess {
-                    name: process.name.as_str(),
+                    name: process.called(),
                     shares: process.shares,
                     limit: known.limit(process),
                     stuck: process.stuck,

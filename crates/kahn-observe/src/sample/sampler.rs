@@ -196,7 +196,7 @@ impl Sampler {
         let survey = run.survey(processes.clone(), channels.clone());
         let since = at.saturating_sub(self.viewed);
         let looked: Duration = self.at.saturating_sub(self.viewed);
-        let view = View {
+        let mut view = View {
             seconds: at.as_secs_f64(),
             of_seconds: since.as_secs_f64(),
             looks: self.looks,
@@ -211,6 +211,10 @@ impl Sampler {
             workers: self.workers.iter().map(|worker| Self::worker(*worker, looked)).collect(),
             rings: survey.rings.iter().map(|ring| ring.iter().map(member).collect()).collect(),
         };
+        let ranks = run.ranks();
+        if !ranks.is_empty() {
+            view.add_ranks(&ranks);
+        }
         self.tallies.clear();
         self.places.clear();
         self.workers.clear();
@@ -239,6 +243,7 @@ impl Sampler {
         Some(ProcessView {
             id: process.id,
             name: process.name,
+            rank: None,
             kind: process.kind,
             shares: Shares::new(tally.times)?,
             doing: tally.last,
@@ -270,7 +275,7 @@ impl Sampler {
 
     fn worker((busy, runs): (Duration, Option<u64>), looked: Duration) -> WorkerView {
         let busy = if looked.is_zero() { 0.0 } else { busy.div_duration_f64(looked).min(1.0) };
-        WorkerView { busy, runs }
+        WorkerView { busy, runs, rank: None }
     }
 }
 

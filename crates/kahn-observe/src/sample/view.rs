@@ -3,6 +3,7 @@
 use kahn_report::Name;
 use kahn_report::observe::Doing;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -220,6 +221,9 @@ pub struct ProcessView {
     /// Its name; several may have the same.
     #[serde(serialize_with = "text")]
     pub name: Name,
+    /// The rank on which it is, of a run on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
     /// `process`, `blocking` or `outside`.
     pub kind: &'static str,
     /// How it spent its time.
@@ -233,6 +237,24 @@ pub struct ProcessView {
     pub waits_at: Option<u64>,
     /// Whether the runtime has found that nothing can wake it.
     pub stuck: bool,
+}
+
+impl ProcessView {
+    /// Returns its name, with its rank if there are several.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// fn shown(process: &kahn_observe::sample::ProcessView) -> String {
+    ///     format!("{} is {}", process.called(), process.doing.name())
+    /// }
+    /// ```
+    pub fn called(&self) -> Cow<'_, str> {
+        match self.rank {
+            Some(rank) => format!("{} (rank {rank})", self.name).into(),
+            None => self.name.as_str().into(),
+        }
+    }
 }
 
 /// A channel of a [`View`].
@@ -280,7 +302,7 @@ pub struct ChannelView {
 /// ```
 /// use kahn_observe::sample::WorkerView;
 ///
-/// let idle = WorkerView { busy: 0.0, runs: None };
+/// let idle = WorkerView { busy: 0.0, runs: None, rank: None };
 /// assert!(idle.runs.is_none());
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -290,6 +312,9 @@ pub struct WorkerView {
     /// The number of the process that it ran when it was looked at last.
     #[serde(serialize_with = "maybe_digits")]
     pub runs: Option<u64>,
+    /// The rank on which it is, of a run on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
 }
 
 /// A process of a ring, and the channel at which it waits.

@@ -185,7 +185,11 @@ impl Sampled for StopHandle {
     fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
         let places = (processes, channels);
         self.0.upgrade().map_or_else(Survey::default, |core| {
-            survey(&core.scheduler, &core.channels, places, Role::of_part)
+            let mut found = survey(&core.scheduler, &core.channels, places, Role::of_part);
+            if let Some(cut) = core.cut.get() {
+                cut.leave_out_links(&mut found);
+            }
+            found
         })
     }
 

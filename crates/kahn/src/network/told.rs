@@ -1,13 +1,14 @@
 //! The network as an observer is told before it runs.
 
 use super::core::Core;
+use super::cut::CutNetwork;
 use super::making::Inputs;
 use crate::channel::process::{InNetwork, attribute};
 use crate::channel::raw::{ChannelRef, End};
 use kahn_engine::TaskRef;
 use kahn_report::Identity;
-use kahn_report::observe::{Contents, Edge, Graph, Link, Observer, Subject, Vertex};
-use std::collections::BTreeMap;
+use kahn_report::observe::{Contents, Edge, Graph, Link, Observer, Subject, Survey, Vertex};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Core {
     /// Tells an observer of the network, under no lock. Nothing runs, and parties keep the ends that they give
@@ -50,6 +51,32 @@ impl Core {
             let process = subject(&link.task);
             observer.links(Link { process, channel: channel.subject(), rank, sends });
         }
+    }
+}
+
+impl CutNetwork {
+    /// Leaves out what only moves messages from rank to rank: channels between ranks join their processes.
+    pub(super) fn leave_out_links(&self, survey: &mut Survey) {
+        let number = |identity: Identity| identity.digest() as u64;
+        let links: BTreeSet<u64> = self.links.values().map(|link| number(link.identity)).collect();
+        survey.processes.retain(|process| !links.contains(&process.id));
+        let ends: BTreeMap<u64, (usize, usize)> = self
+            .channels
+            .iter()
+            .map(|(channel, from, to)| (number(*channel), (*from, *to)))
+            .collect();
+        survey.channels.retain_mut(|channel| {
+            let Some(&(from, to)) = ends.get(&channel.id) else { return true };
+            let is_here = [from, to].map(|place| self.ranks[place] == self.rank);
+            // An end here may have been handed on.
+            if !is_here[0] {
+                channel.from = Some(number(self.processes[from]));
+            }
+            if !is_here[1] {
+                channel.to = Some(number(self.processes[to]));
+            }
+            is_here != [false, false]
+        });
     }
 }
 

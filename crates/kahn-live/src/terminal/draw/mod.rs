@@ -179,7 +179,7 @@ fn headings(names: &[&'static str]) -> Row<'static> {
 fn processes(frame: &mut Frame<'_>, area: Rect, view: &View, known: &Known<'_>, from: usize) {
     let rows = by_limit(view).into_iter().skip(from).take(area.height.into()).map(|process| {
         let shares = Doing::ALL.map(|doing| percent(process.shares.of(doing)));
-        let row = [Cell::from(process.name.to_string()), Cell::from(bar(process))];
+        let row = [Cell::from(process.called().into_owned()), Cell::from(bar(process))];
         let limit = Cell::from(known.limit(process));
         let row = Row::new(row.into_iter().chain(shares).chain([limit]));
         if process.stuck { row.style(Style::new().fg(Color::Red)) } else { row }
