@@ -518,6 +518,10 @@ package=kahn-csp mutation woken-is-not-seen "$csp" what_was_woken_is_ready wait/
     's/if matches!\(kind, CLAIM \| JOIN \| BUCKET\) \{/if kind > BUCKET {/'
 package=kahn-csp mutation phases-are-not-seen "$csp" what_was_woken_is_ready run/look.rs \
     's/phase == Some\(awaited\)/phase.is_some() \&\& awaited <= u32::MAX/'
+package=kahn-csp mutation woken-behind-a-full-queue-lost "$csp" keeps_apart_go_on_from_a_barrier ../../kahn-engine/src/queue/lane.rs \
+    's/for &task in &ready\[queued\.\.\] \{/for \&task in \&ready[ready.len().max(queued)..] {/'
+package=kahn-csp mutation waits-and-is-missing "$csp" keeps_apart_go_on_from_a_barrier sharing/phases.rs \
+    's/if is_entered \{ flags - ONE \} else \{ flags \}/{ let _ = is_entered; flags }/'
 package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 

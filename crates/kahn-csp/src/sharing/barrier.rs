@@ -7,7 +7,7 @@
 //! What happens between the processes, and why it holds: see `phases`.
 
 use crate::choice::guard::Guard;
-use crate::choice::operation::{Operation, Pending};
+use crate::choice::operation::{Operation, Pending, Usual};
 #[cfg(all(test, loom))]
 use crate::language::common::Common;
 use crate::language::csp::{Worker, access_of};
@@ -23,7 +23,7 @@ use kahn_engine::sync::Access;
 use kahn_engine::sync::{Arc, Cell, Ordering::Relaxed};
 use kahn_engine::{Park, TaskRef};
 use kahn_report::Name;
-use std::fmt;
+use std::{fmt, ptr};
 
 /// A place at which processes wait for each other: a handle, which is one enrolled process.
 ///
@@ -212,6 +212,42 @@ struct Syncing<'a> {
 // SAFETY: `came_for` is the process's own, or its worker's when that enters it.
 unsafe impl Sync for Syncing<'_> {}
 
+impl Syncing<'_> {
+    /// Waits, if most waits begin so: the process is not the last, and nothing may end its wait.
+    #[inline(always)]
+    fn begin(&mut self) -> Usual<()> {
+        let phases = self.barrier.phases;
+        let Some((worker, task)) = Worker::running_in(phases.network) else {
+            return Usual::Otherwise;
+        };
+        let may_be_last = phases.is_promising();
+        if may_be_last || !wait::has_turn_unless(own::KILLABLE, worker, task) {
+            return Usual::Otherwise;
+        }
+        self.stage = Stage::Left;
+        let place = self.place();
+        wait::ask_to_enter(worker, task, place, ptr::from_ref(self), Self::come);
+        Usual::Waits
+    }
+
+    /// Enters a process that has begun to wait so, after its poll.
+    unsafe fn come(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `begin` with this type; it is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let Barrier { phases, member } = &*this.barrier;
+        if phases.come_and_wait(worker, task, *member, &this.came_for) {
+            return Park::Asleep;
+        }
+        this.come_otherwise(worker, task)
+    }
+
+    /// The same if it is the last by now, or something is in its way.
+    #[inline(never)]
+    fn come_otherwise(&self, worker: &Worker, task: TaskRef) -> Park {
+        wait::enter_alone(task, |how| self.enter(worker, task, how))
+    }
+}
+
 // SAFETY: entered at the barrier, and left behind its gate.
 unsafe impl Operation for Syncing<'_> {
     type Output = ();
@@ -248,17 +284,15 @@ unsafe impl Operation for Syncing<'_> {
         phases.come(worker, task, *member, &self.came_for, Some(how))
     }
 
-    #[inline]
-    fn park(&self, worker: &Worker, task: TaskRef) -> Park {
-        let Barrier { phases, member } = &*self.barrier;
-        if task.notes() & own::KILLABLE == 0 {
-            // As in `enter`.
-            task.tally.store(phases.number(), Relaxed);
-            if phases.come_and_wait(worker, task, *member, &self.came_for) {
-                return Park::Asleep;
-            }
+    const HAS_USUAL_WAY: bool = true;
+
+    #[inline(always)]
+    fn poll_usually(&mut self) -> Usual<()> {
+        match self.stage {
+            Stage::Fresh => self.begin(),
+            Stage::Left if self.barrier.phases.is_complete(self.came_for.get()) => Usual::Done(()),
+            _ => Usual::Otherwise,
         }
-        wait::enter_alone(task, |how| self.enter(worker, task, how))
     }
 
     fn leave(&self, worker: Option<&Worker>) {

@@ -273,8 +273,8 @@ impl Phases {
     /// again, or behind the gate.
     #[inline]
     pub(super) fn is_complete(&self, came_for: u64) -> bool {
-        // Relaxed: the process was made ready after it was written.
-        came_for != NEVER && came_for != self.phase.load(Relaxed)
+        // Relaxed: the process was made ready after it was written. The phase that is `NEVER` does not come.
+        came_for < self.phase.load(Relaxed)
     }
 
     /// The number of the phase, behind the gate.
@@ -333,8 +333,8 @@ impl Phases {
         Attempt::Nothing
     }
 
-    /// The usual case of [`come`](Self::come): a process comes alone, is not the last, and is entered. `false`, and nothing
-    /// done, if it is the last.
+    /// The usual case of [`come`](Self::come): a process comes alone and is entered. `false`, and nothing done, if it is
+    /// the last, the list has no room, or another thread is behind the gate.
     #[inline(always)]
     pub(super) fn come_and_wait(
         &self,
@@ -343,19 +343,27 @@ impl Phases {
         member: Member,
         came_for: &Cell<u64>,
     ) -> bool {
-        let flags = self.gate.lock(worker.access());
-        let is_last = flags < 2 * ONE;
-        if !is_last {
-            let (state, phase) = (self.state(), self.phase());
+        let Some(flags) = self.gate.try_lock(worker.access()) else { return false };
+        let state = self.state();
+        // SAFETY: it comes to rest here, and is taken out behind the gate.
+        let is_entered = flags >= 2 * ONE && unsafe { state.waiters.add_if_room(task, worker) };
+        if is_entered {
+            let phase = self.phase();
             let enrolled = &mut state.members[member as usize];
             enrolled.task = task.as_ptr();
             enrolled.came_for = phase;
             came_for.set(phase);
-            // SAFETY: it comes to rest here, and is taken out behind the gate.
-            unsafe { state.waiters.add(task, worker) };
+            Self::is_awaited(task, phase);
         }
-        self.gate.unlock(if is_last { flags } else { flags - ONE });
-        !is_last
+        self.gate.unlock(if is_entered { flags - ONE } else { flags });
+        is_entered
+    }
+
+    /// Says which phase a process waits for, to those that only look.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    fn is_awaited(task: TaskRef, phase: u64) {
+        // Relaxed: the phase cannot be complete before the process has come.
+        task.tally.store(phase as u32, Relaxed);
     }
 
     /// Behind the gate: keeps others off every select state; `false`, and nothing done, if one is gone.

@@ -20,5 +20,5 @@ pub(crate) mod waiter;
 
 pub(crate) use operation::{
     Stage, ask_to_enter, ask_to_leave, enter_alone, enter_selected, has_turn, has_turn_at_once,
-    may_leave,
+    has_turn_unless, may_leave,
 };

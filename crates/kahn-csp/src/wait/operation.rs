@@ -47,8 +47,14 @@ pub(crate) fn has_turn(worker: &Worker, task: TaskRef, stage: &mut Stage) -> boo
 /// The usual case of [`has_turn`].
 #[inline]
 pub(crate) fn has_turn_at_once(worker: &Worker, task: TaskRef) -> bool {
+    has_turn_unless(0, worker, task)
+}
+
+/// The same for a process that has none of these notes either.
+#[inline]
+pub(crate) fn has_turn_unless(notes: u8, worker: &Worker, task: TaskRef) -> bool {
     let patience = worker.patience.get();
-    let has_turn = patience > 0 && task.notes() & own::WAIT_ONCE == 0;
+    let has_turn = patience > 0 && task.notes() & (own::WAIT_ONCE | notes) == 0;
     if has_turn {
         worker.patience.set(patience - 1);
     }

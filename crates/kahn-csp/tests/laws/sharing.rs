@@ -141,6 +141,31 @@ fn a_process_of_a_worker_runs_there_only() {
 
 /// More than are pushed one by one, of all kinds, with work enough for several workers to take part.
 #[test]
+fn more_than_a_worker_keeps_apart_go_on_from_a_barrier() {
+    const MEMBERS: u32 = 2500;
+    for workers in [1, 2] {
+        let counted = succeeds(Options::new().workers(workers), async |scope| {
+            let (count, forks) = (Arc::new(AtomicU32::new(0)), scope.forks("members"));
+            let barrier = csp::Barrier::new("phase");
+            for _ in 0..MEMBERS {
+                let (count, mut barrier) = (Arc::clone(&count), barrier.clone());
+                forks.spawn("member", async move {
+                    for phase in 1..=3 {
+                        count.fetch_add(1, SeqCst);
+                        barrier.sync().await;
+                        assert!(count.load(SeqCst) >= phase * MEMBERS, "all have come");
+                    }
+                });
+            }
+            drop(barrier);
+            forks.join().await;
+            count.load(SeqCst)
+        });
+        assert_eq!(counted, 3 * MEMBERS);
+    }
+}
+
+#[test]
 fn many_at_a_barrier_go_on_in_step() {
     const PROCESSES: u32 = 120;
     const PHASES: u32 = 12;

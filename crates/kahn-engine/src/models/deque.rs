@@ -89,3 +89,16 @@ fn two_thieves_and_the_owner_share_without_loss() {
         model.assert_all_taken_once(taken, thieves, 3);
     });
 }
+
+/// What is woken together becomes visible together, and a slot is used again only when a thief has read it.
+#[test]
+fn many_are_pushed_while_a_thief_looks() {
+    check(3, || {
+        let model = Model::new();
+        let mut taken = Vec::new();
+        model.push(1, &mut taken);
+        let thief = model.thief(2);
+        model.processes.push_many([2, 3], &mut taken, |tasks| model.deque.push_many(tasks));
+        model.assert_all_taken_once(taken, [thief], 3);
+    });
+}

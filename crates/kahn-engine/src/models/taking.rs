@@ -38,6 +38,18 @@ impl Processes {
         }
     }
 
+    /// The same for many, of which the first so many find room.
+    pub(super) fn push_many<const N: usize>(
+        &self,
+        numbers: [usize; N],
+        taken: &mut Vec<usize>,
+        push: impl FnOnce(&[TaskRef]) -> usize,
+    ) {
+        numbers.into_iter().for_each(|number| self.touch(number));
+        let pushed = push(&numbers.map(process));
+        taken.extend(&numbers[pushed..]);
+    }
+
     /// Runs what was taken from a queue; `false` if that is nothing.
     pub(super) fn run(&self, task: Option<TaskRef>, taken: &mut Vec<usize>) -> bool {
         let number = task.map(|task| task.as_ptr().addr() / 64);

@@ -12,7 +12,7 @@
 //!
 //! | step  | by     | moves    | how |
 //! |-------|--------|----------|-----|
-//! | push  | owner  | `bottom` up   | slot, then Release store |
+//! | push  | owner  | `bottom` up   | slot, or many, then Release store |
 //! | pop   | owner  | `bottom` down | store, fence, look at `top`; the last one by CAS on `top` |
 //! | steal | thief  | `top` up      | look at `top`, fence, look at `bottom`; CAS on `top` |
 //!
@@ -68,6 +68,24 @@ impl<T: Item> Deque<T> {
         // Release pairs with the thief's Acquire load of `bottom`: slot and item are visible.
         self.bottom.store(bottom.wrapping_add(1), Release);
         Ok(())
+    }
+
+    /// Owner: puts items at the hot end, in turn, and makes them visible together; returns for how many there was
+    /// room.
+    pub(crate) fn push_many(&self, items: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        // As in `push`.
+        let bottom = self.bottom.load(Relaxed);
+        let top = self.top.load(Acquire);
+        let count = items.len().min(SLOTS - bottom.wrapping_sub(top));
+        for (number, item) in items[..count].iter().enumerate() {
+            let slot = self.slots.at(bottom.wrapping_add(number));
+            slot.store(item.into_pointer().as_ptr(), Relaxed);
+        }
+        self.bottom.store(bottom.wrapping_add(count), Release);
+        count
     }
 
     /// Owner: takes an item from the hot end. `access`: whether there may be thieves now.

@@ -180,6 +180,14 @@ impl Lane {
         }
     }
 
+    /// Owner: the same, for many.
+    pub(crate) fn queue_all_hot(&self, ready: &[TaskRef]) {
+        let queued = self.hot.push_many(ready);
+        for &task in &ready[queued..] {
+            self.queue_cold(Ready::new(task));
+        }
+    }
+
     /// Owner: from the other end.
     fn pop_oldest_hot(&self) -> Option<Ready> {
         self.section(|access| self.hot.take_oldest(access)).map(Ready::new)
@@ -219,8 +227,10 @@ impl Lane {
     }
 
     /// Owner: what a round is to run next; `None` if it is over.
+    #[inline]
     pub fn take_of(&self, round: &Round) -> Option<Ready> {
-        let hot = self.has_hot() && is_before(self.hot.ends().0, round.hot);
+        let (oldest, end) = self.hot.ends();
+        let hot = oldest != end && is_before(oldest, round.hot);
         let cold = is_before(self.front.ends().0, round.cold);
         let ready = match (hot, cold && (self.has_front() || self.has_rest())) {
             (true, true) => self.pop_oldest(),

@@ -109,7 +109,7 @@ impl<L: Language> Worker<L> {
     /// The same for a caller that knows the worker's slot, and has a context with its
     /// [waker](waker_of_current).
     #[inline(always)]
-    fn resume_at(&self, slot: &WorkerSlot, task: TaskRef, context: &mut Context<'_>) {
+    pub(crate) fn resume_at(&self, slot: &WorkerSlot, task: TaskRef, context: &mut Context<'_>) {
         // Release pairs with the Acquire of workers that have nothing to do and mark what runs: the
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);

@@ -17,11 +17,13 @@
 use crate::policy::{Ready, Reason, Turn};
 use crate::scheduler::{DEFERRED, WorkerSlot};
 use crate::sync::{Access, Ordering::*};
+use crate::task::foreign::waker_of_current;
 use crate::task::{TaskRef, own};
 use crate::worker::dispatch::Worker;
 use crate::worker::language::{Language, Probe};
 use crate::worker::{Lifo, WorkerCore};
 use std::ptr;
+use std::task::Context;
 
 /// Every so many dispatches come from the cold ends: a bound on how long a ready process waits.
 const FAIRNESS: u64 = 64;
@@ -116,11 +118,15 @@ impl<L: Language> Worker<L> {
         if let Some(kept) = self.section(|access| self.take_lifo(access)) {
             self.make_ready(Ready::new(kept), Reason::Woken);
         }
+        let slot = self.slot();
+        let waker = waker_of_current(&slot.current);
+        let mut context = Context::from_waker(&waker);
         let mut dispatches = 0_u64;
-        while self.scheduler().is_running()
+        while self.goes_on()
             && let Some(ready) = lane.take_of(&round)
         {
-            self.run_now(Some(ready));
+            WorkerCore::count_step_at(slot);
+            self.resume_at(slot, ready.into_task(), &mut context);
             dispatches += 1;
             if dispatches.is_multiple_of(FAIRNESS) {
                 self.run_now(self.scheduler().pop_pinned(self.index()));
@@ -130,13 +136,26 @@ impl<L: Language> Worker<L> {
         self.lifo.set(lifo);
     }
 
-    /// Runs a process, urgent ones before it.
-    fn run_now(&self, ready: Option<Ready>) {
-        let Some(ready) = ready else { return };
+    /// Runs what is urgent, if anything is; `false` if the run has ended.
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        // Relaxed: a hint, as the queues; the end of the run gives one too.
+        self.first().load(Relaxed) == 0 || self.has_run_urgent()
+    }
+
+    #[cold]
+    fn has_run_urgent(&self) -> bool {
         while let Some(urgent) = self.take_urgent() {
             self.count_step();
             self.run(urgent.into_task());
         }
+        self.scheduler().is_running()
+    }
+
+    /// Runs a process, urgent ones before it.
+    fn run_now(&self, ready: Option<Ready>) {
+        let Some(ready) = ready else { return };
+        self.goes_on();
         self.count_step();
         self.run(ready.into_task());
     }

@@ -28,15 +28,35 @@ impl Waiters {
     ///
     /// # Safety
     /// The process comes to rest here: until it is removed or released nothing else makes it ready.
-    #[inline]
     pub unsafe fn add(&mut self, task: TaskRef, worker: &WorkerCore) {
-        let is_usual =
-            !worker.is_dedicated() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0;
-        let list = if is_usual { worker.index() + 1 } else { 0 };
+        let list = Self::list_of(task, worker);
         if list >= self.lists.len() {
             self.lists.resize_with(list + 1, Vec::new);
         }
         self.lists[list].push(task);
+    }
+
+    /// The same if there is room; `false`, and nothing done, if there is none.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    #[inline(always)]
+    pub unsafe fn add_if_room(&mut self, task: TaskRef, worker: &WorkerCore) -> bool {
+        let list = self.lists.get_mut(Self::list_of(task, worker));
+        let Some(list) = list.filter(|list| list.len() < list.capacity()) else { return false };
+        list.push(task);
+        true
+    }
+
+    /// Where a process stands that this worker runs.
+    #[inline(always)]
+    fn list_of(task: TaskRef, worker: &WorkerCore) -> usize {
+        let is_usual = !worker.is_dedicated() && task.notes() & own::APART == 0;
+        debug_assert!(
+            worker.is_dedicated() || task.kind() == Kind::Pooled,
+            "a process with a thread of its own runs there"
+        );
+        if is_usual { worker.index() + 1 } else { 0 }
     }
 
     /// Takes a process out, if it is here.
@@ -80,7 +100,8 @@ impl WorkerCore {
     fn wake_usual(&self, lane: &Lane, batch: &mut Vec<TaskRef>) {
         let Some(last) = batch.pop() else { return };
         let has_more = !batch.is_empty();
-        batch.drain(..).for_each(|task| lane.queue_hot(Ready::new(task)));
+        lane.queue_all_hot(batch);
+        batch.clear();
         if has_more {
             self.has_queued(lane);
         }
