@@ -19,6 +19,10 @@ pub struct RunQueues {
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a run, and workers ask it without a detour"
+)]
 enum Of {
     Engine(Stealing),
     Policy(Box<dyn Policy>),
