@@ -249,8 +249,12 @@ pub(crate) mod tests {
         for value in ["blocking", "null"] {
             assert!(told.remove(value), "{value}");
         }
+        let mut view = view();
+        // Of a run on several ranks.
+        view.processes[0].rank = Some(1);
+        view.workers[0].rank = Some(1);
         let mut found = BTreeSet::new();
-        names(&serde_json::to_value(view()).expect("it is data"), &mut found);
+        names(&serde_json::to_value(view).expect("it is data"), &mut found);
         assert_eq!(told, found);
     }
 
