@@ -6,7 +6,7 @@ use kahn_csp as csp;
 use kahn_csp::Options;
 use kahn_policies::POLICIES;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 const OTHERS: u32 = 1000;
 
@@ -53,4 +53,45 @@ fn under_other_policies_a_process_that_gives_way_may_go_on_before_some() {
         })
         .collect();
     assert!(left.contains(&0) && left.contains(&1), "{left:?}");
+}
+
+/// Both workers have something to run at all times, and one of them is inside one poll.
+#[test]
+fn what_stands_behind_one_that_holds_its_thread_is_found_by_a_worker_that_is_busy() {
+    const YIELDERS: usize = 64;
+    /// Far more than a worker runs before it looks.
+    const MANY: u64 = 10_000_000;
+    let all_ran = succeeds(Options::new().workers(2), async |scope| {
+        let counts: Arc<[AtomicU64; YIELDERS]> = Arc::new([const { AtomicU64::new(0) }; YIELDERS]);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let yielders = scope.forks("yielders");
+        for number in 0..YIELDERS {
+            let (counts, is_over) = (Arc::clone(&counts), Arc::clone(&is_over));
+            yielders.spawn("yielder", async move {
+                while !is_over.load(Relaxed) {
+                    counts[number].fetch_add(1, Relaxed);
+                    csp::yield_now().await;
+                }
+            });
+        }
+        let now = || [(); YIELDERS].iter().enumerate().map(|(at, ())| counts[at].load(Relaxed));
+        while now().any(|count| count < 1000) {
+            csp::yield_now().await;
+        }
+        let before: Vec<u64> = now().collect();
+        let sum: u64 = before.iter().sum();
+        let all_ran = loop {
+            if now().zip(&before).all(|(count, before)| count > *before) {
+                break true;
+            }
+            if now().sum::<u64>() > sum + MANY {
+                break false;
+            }
+            std::hint::spin_loop();
+        };
+        is_over.store(true, Relaxed);
+        yielders.join().await;
+        all_ran
+    });
+    assert!(all_ran, "some process stood behind the one that held its thread");
 }

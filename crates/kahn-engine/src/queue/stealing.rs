@@ -15,8 +15,8 @@
 //!
 //! Now and then a worker runs what has waited longest, in its deque or its queue, for what lies at
 //! the bottom of the deque, under others that come and go, would never run; and, less often, what has
-//! waited longest elsewhere, for a look there takes lines of the cache from another worker. When much has come together it runs all of it once, in a *round*: see
-//! [`crate::queue::lane`].
+//! waited longest elsewhere, for a look there takes lines of the cache from another worker. When much
+//! has come together it runs all of it once, in a *round*: see [`crate::queue::lane`].
 
 use crate::policy::{Notify, Origin, Ready, Reason, Steals};
 use crate::queue::lane::Lane;
