@@ -42,6 +42,24 @@ skip() {
     took+=("$(printf '%-28s  skipped: %s' "$1" "$2")")
 }
 
+# --- programs on several ranks ---------------------------------------------------------------------
+
+# Sets `programs`: every Kahn program of `kahn run` with small input, some in several forms; writes the text at $1
+# that some of them read.
+programs_on_ranks() {
+    local text=$1 n
+    for n in {1..300}; do
+        echo "To be, or not to be: $n antidisestablishmentarianISMs AntiDisestablishmentarianisms"
+    done > "$text"
+    # What sources this uses them.
+    # shellcheck disable=SC2034
+    programs=('hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-sort
+        "wordcount $text" "wordcount $text $text --variant mapreduce" "wordcount $text --words unicode"
+        'kmeans --random 500 --groups 5' 'kmeans --random 500 --groups 5 --variant mapreduce'
+        'ring --processes 5 --cycles 20' 'scatter-gather --rounds 20' 'pipeline --stages 5 --messages 100'
+        'random --layers 4 --width 3 --back-edges 2 --messages 20' 'h264-graph --frames 5' 'aes --size 64K')
+}
+
 # --- mutations ------------------------------------------------------------------------------------
 #
 # A mutation is a Perl substitution on one file of a copy of the tree, and tests that must fail with

@@ -10,6 +10,7 @@
 # Debian: openmpi-bin libopenmpi-dev libclang-dev
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/lib.sh
 
 missing=()
 for tool in mpicc mpirun; do
@@ -57,12 +58,7 @@ done
 # The command over ranks writes what it writes without: one rank is one process.
 cargo build --features command
 text=$target/text.txt
-for n in {1..300}; do echo "To be, or not to be: $n antidisestablishmentarianISMs AntiDisestablishmentarianisms"; done > "$text"
-programs=('hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-sort
-    "wordcount $text" "wordcount $text $text --variant mapreduce" "wordcount $text --words unicode"
-    'kmeans --random 500 --groups 5' 'kmeans --random 500 --groups 5 --variant mapreduce'
-    'ring --processes 5 --cycles 20' 'scatter-gather --rounds 20' 'pipeline --stages 5 --messages 100'
-    'random --layers 4 --width 3 --back-edges 2 --messages 20' 'h264-graph --frames 5' 'aes --size 64K')
+programs_on_ranks "$text"
 for program in "${programs[@]}"; do
     # Words are meant to split: a program and its argument.
     # shellcheck disable=SC2086

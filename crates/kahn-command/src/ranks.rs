@@ -372,9 +372,12 @@ pub(crate) struct SeveralRanks {
     /// schedules: output, messages, and how processes ended
     #[arg(long, value_name = "N,…", value_parser = ranks, value_delimiter = ',')]
     pub(crate) ranks: Vec<usize>,
+    /// Tries each number of ranks with so many seeds of the simulated transport, and not with 5
+    #[arg(long, value_name = "N", requires = "ranks", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: Option<u64>,
 }
 
-/// Seeds with which each number of ranks is tried.
+/// Seeds with which each number of ranks is tried, if nothing is said.
 const SEEDS: u64 = 5;
 
 /// How often a run asks for room between ranks, about. A cut channel that holds one message asks for every message, and
@@ -383,7 +386,7 @@ const MOST_ROUND_TRIPS: u64 = 5_000;
 
 /// The capacity with which a seed is tried: a small one, but none so small that a run of so many messages takes minutes.
 fn capacity(seed: u64, messages: u64) -> u32 {
-    u32::try_from((messages / MOST_ROUND_TRIPS).max(1) + seed).unwrap_or(u32::MAX)
+    u32::try_from((messages / MOST_ROUND_TRIPS).max(1) + seed % SEEDS).unwrap_or(u32::MAX)
 }
 
 /// Runs the network of a program on these numbers of ranks and compares outputs, and what its processes came to.
@@ -392,15 +395,16 @@ pub(crate) fn verify(
     name: &str,
     prepared: &dyn Prepared,
     form: Form,
-    numbers: &[usize],
+    several: &SeveralRanks,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
+    let SeveralRanks { ranks: numbers, seeds } = several;
     let expected = prepared.expected()?.map(Answer::into_bytes);
     let mut first: Option<(Vec<u8>, Ran<()>)> = None;
     let (mut tried, mut cut) = (0, 0);
     let mut messages = None;
     for &number in numbers {
-        for seed in 0..SEEDS {
+        for seed in 0..seeds.unwrap_or(SEEDS) {
             let sim = Sim::new(number).seed(seed);
             let options = Options::new().histories();
             let options = match messages {

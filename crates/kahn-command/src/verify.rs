@@ -39,7 +39,7 @@ pub(crate) fn verify(
     if !arguments.ranks.ranks.is_empty() {
         let name = program.command().get_name().to_owned();
         for (_, prepared) in &prepared {
-            ranks::verify(&name, &**prepared, form, &arguments.ranks.ranks, &interrupt)?;
+            ranks::verify(&name, &**prepared, form, &arguments.ranks, &interrupt)?;
         }
         return Ok(());
     }

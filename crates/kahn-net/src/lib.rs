@@ -19,6 +19,9 @@
 //! | `one` | … and the network that runs there: one rank over any transport |
 //! | `transport` | what carries bytes between ranks |
 //! | `sim` | … within a program |
+//! | `timed` | … under a virtual clock |
+//! | `within` | all ranks of a run within a program |
+//! | `window` | how many parcels are under way between two ranks |
 //! | `watch` | what rank 0 gets to see of all ranks, and how their clocks go |
 //! | `error` | why a run over ranks gave no result |
 //!
@@ -51,9 +54,12 @@ mod placement;
 mod rank;
 mod rings;
 mod sim;
+mod timed;
 mod transport;
 mod watch;
 mod way;
+mod window;
+mod within;
 
 // The example of the page is compiled and run with those of the documentation.
 #[cfg(doctest)]
@@ -64,5 +70,7 @@ pub use error::NetError;
 pub use one::{Exchange, OneRank, Ran};
 pub use placement::{Placement, RankTable, Weights};
 pub use sim::Sim;
+pub use timed::{LogGp, Share, Timed, TimedSim, Traffic, VirtualCore};
 pub use transport::{Event, Transport};
 pub use watch::{Clock, Heard, Watch};
+pub use window::Window;

@@ -6,7 +6,7 @@ use crate::frame::{Frame, Input};
 use crate::placement::{Placement, RankTable, digests};
 use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
-use kahn::ranks::{Arrival, Batch, Chain, CutEnd, Joint, Links, Local, Shape};
+use kahn::ranks::{Arrival, Batch, Chain, CutEnd, Joint, Links, Local, Shape, Standing};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -43,8 +43,9 @@ struct State {
     hello: (Vec<u32>, Vec<u32>),
     stage: Stage,
     refusal: Option<Refusal>,
-    /// What ran here, when it is over.
+    /// What ran here, when it is over, and whether that was ever there.
     told: Option<Told>,
+    has_told: bool,
 }
 
 /// What a rank tells when the run is over.
@@ -99,8 +100,28 @@ impl RankLinks {
 
     /// Takes what is told of this rank when the run is over.
     pub(crate) fn tell(&self, told: Told) {
-        self.state.lock().told = Some(told);
+        let mut state = self.state.lock();
+        (state.told, state.has_told) = (Some(told), true);
+        drop(state);
         self.give_up();
+    }
+
+    /// Whether nothing happens on this rank until something comes from another, or by a clock, of which `may_wait`
+    /// says whether it is waited for.
+    pub(crate) fn is_at_rest(&self, may_wait: impl FnOnce() -> bool) -> bool {
+        let state = self.state.lock();
+        let (stage, has_told) = (state.stage.clone(), state.has_told);
+        drop(state);
+        match stage {
+            Stage::Before => false,
+            Stage::Never => has_told,
+            Stage::Begun(local) => match local.rest() {
+                Standing::Runs => false,
+                Standing::Waits => may_wait(),
+                Standing::Rests => true,
+                Standing::Finished | Standing::Ended => has_told,
+            },
+        }
     }
 
     /// Takes it if it is there and may go.

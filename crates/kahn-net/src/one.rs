@@ -206,6 +206,10 @@ impl OneRank {
         (Self { rank, ranks, placement, links, end }, exchange)
     }
 
+    pub(crate) fn links(&self) -> &Arc<RankLinks> {
+        &self.links
+    }
+
     /// Has this see what happens on this rank, and rank 0 know of it; each rank of a run has one.
     ///
     /// # Examples

@@ -22,9 +22,6 @@ use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the thread sleeps at most if nothing wakes it.
-const NAP: Duration = Duration::from_millis(1);
-
 /// How long a rank rests between two looks for chains of waits.
 const LEAST_REST: Duration = Duration::from_millis(2);
 const MOST_REST: Duration = Duration::from_millis(64);
@@ -87,7 +84,7 @@ enum Heard {
 
 impl<T: Transport> RankLoop<T> {
     pub(crate) fn new(rank: usize, links: Arc<RankLinks>, transport: T) -> Self {
-        let ranks = links.ranks();
+        let (ranks, now) = (links.ranks(), transport.now());
         Self {
             rank,
             links,
@@ -98,7 +95,7 @@ impl<T: Transport> RankLoop<T> {
             told: None,
             time: 0,
             chains: Lookout::default(),
-            watch: Watch::new(),
+            watch: Watch::new(now),
             over_budget: None,
             is_over: false,
             how: How::Told,
@@ -111,7 +108,7 @@ impl<T: Transport> RankLoop<T> {
     pub(crate) fn run(mut self) -> (How, Vec<Option<Told>>) {
         let local = loop {
             match self.links.stage() {
-                Stage::Before => self.transport.wait(NAP),
+                Stage::Before => self.transport.wait(self.transport.longest_wait()),
                 Stage::Begun(local) => break Some(local),
                 Stage::Never => break None,
             }
@@ -119,7 +116,7 @@ impl<T: Transport> RankLoop<T> {
         let watch = self.links.watch.lock().clone();
         self.watched = Watched::new(watch, self.rank, self.links.ranks());
         // Before anything else is said.
-        self.watched.ask(self.is_over, now(), &self.links);
+        self.watched.ask(self.is_over, self.transport.now(), &self.links);
         if local.is_some() && self.rank != 0 {
             let (processes, channels) = self.links.hello();
             let inputs = self.links.inputs.lock().clone();
@@ -132,7 +129,7 @@ impl<T: Transport> RankLoop<T> {
             }
             self.tell(local.as_ref());
             self.look_for_chains(local.as_ref());
-            self.watched.ask(self.is_over, now(), &self.links);
+            self.watched.ask(self.is_over, self.transport.now(), &self.links);
             self.flush();
             let has_ended = Self::state(local.as_ref())
                 .is_none_or(|state| matches!(state, State::Finished | State::Ended));
@@ -142,15 +139,22 @@ impl<T: Transport> RankLoop<T> {
             if is_later {
                 std::thread::yield_now();
             } else {
-                self.transport.wait(NAP);
+                self.transport.wait(self.longest_wait());
             }
         }
+    }
+
+    /// How long there is nothing to do here, if nothing comes.
+    fn longest_wait(&self) -> Duration {
+        let longest = self.transport.longest_wait();
+        if self.looks() { longest.min(self.watch.left(self.transport.now())) } else { longest }
     }
 
     /// Whether all is told of the run, which is over: to rank 0, or by all others.
     fn has_told(&mut self) -> bool {
         if matches!(self.all_told[self.rank], Heard::Nothing) {
-            let may_go = || self.watched.has_stayed(now());
+            let now = self.transport.now();
+            let may_go = || self.watched.has_stayed(now);
             let Some(told) = self.links.take_told(may_go) else { return false };
             if self.rank != 0 {
                 self.watched.tell_last(&self.links);
@@ -404,13 +408,19 @@ impl<T: Transport> RankLoop<T> {
         dead.iter().map(cut_end).for_each(|end| local.is_dead(end));
     }
 
+    /// Whether there may be chains of waits that lead to other ranks.
+    fn looks(&self) -> bool {
+        !self.is_over && self.links.ranks() > 1
+    }
+
     /// Looks for chains of waits now and then, and tells of those that have stood since it looked last.
     fn look_for_chains(&mut self, local: Option<&Arc<dyn Local>>) {
-        let may_be = !self.is_over && self.links.ranks() > 1;
-        let Some(local) = local.filter(|_| may_be && self.watch.is_due()) else { return };
+        let may_look = self.looks() && self.watch.is_due(self.transport.now());
+        let Some(local) = local.filter(|_| may_look) else { return };
         let seen = self.seen(local.chains());
         let new = self.chains.look(seen);
-        self.watch.has_looked(new.iter().any(|(_, seen)| !self.chains.was_tried(seen)));
+        let is_worth_while = new.iter().any(|(_, seen)| !self.chains.was_tried(seen));
+        self.watch.has_looked(is_worth_while, self.transport.now());
         if new.is_empty() {
             return;
         }
@@ -449,7 +459,7 @@ impl<T: Transport> RankLoop<T> {
             local.is_dead_on(&seen.chain);
         }
         if is_done {
-            self.watch.is_due_soon();
+            self.watch.is_due_soon(self.transport.now());
         }
     }
 
@@ -547,34 +557,29 @@ struct Watch {
 }
 
 impl Watch {
-    fn new() -> Self {
-        let now = now();
+    fn new(now: Instant) -> Self {
         Self { due: now + LEAST_REST, began: now, rest: LEAST_REST, took: Duration::ZERO }
     }
 
-    fn is_due(&mut self) -> bool {
-        self.began = now();
+    /// How long it is until the next look.
+    fn left(&self, now: Instant) -> Duration {
+        self.due.saturating_duration_since(now)
+    }
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        self.began = now;
         self.began >= self.due
     }
 
-    fn is_due_soon(&mut self) {
+    fn is_due_soon(&mut self, now: Instant) {
         self.rest = LEAST_REST;
-        self.due = self.due.min(now() + LEAST_REST);
+        self.due = self.due.min(now + LEAST_REST);
     }
 
-    fn has_looked(&mut self, is_worth_while: bool) {
-        let now = now();
+    fn has_looked(&mut self, is_worth_while: bool, now: Instant) {
         self.rest = if is_worth_while { LEAST_REST } else { MOST_REST.min(self.rest * 2) };
         // Of two: the thread may have had to wait for a core in one.
         let took = std::mem::replace(&mut self.took, now - self.began).min(self.took);
         self.due = now + (99 * took).clamp(self.rest, MOST_REST);
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "when it is looked decides nothing but when it is found"
-)]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -7,10 +7,11 @@
 //! several do not, and frames come in pieces.
 
 use crate::NetError;
-use crate::one::{Exchange, OneRank, Ran};
+use crate::one::{OneRank, Ran};
 use crate::placement::Placement;
 use crate::transport::{Event, Transport};
 use crate::watch::Watch;
+use crate::within;
 use kahn::{Network, Options};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -266,47 +267,14 @@ impl Sim {
             let bell = Arc::clone(&carrier);
             let (one, exchange) =
                 OneRank::of(rank, self.ranks, self.placement.clone(), move || bell.ring(rank));
-            match &self.watches {
-                Some(Watches(by)) => (one.watched_by(by(rank)), exchange),
-                None => (one, exchange),
-            }
-        };
-        let mut all: VecDeque<(OneRank, Exchange)> = (0..self.ranks).map(rank).collect();
-        let build = &build;
-        thread::scope(|scope| {
-            let mut threads = Vec::new();
-            let mut exchange = |rank: usize, exchange: Exchange| {
-                let transport = self.transport(rank, &carrier);
-                threads.push(scope.spawn(move || exchange.run(transport)));
+            let one = match &self.watches {
+                Some(Watches(by)) => one.watched_by(by(rank)),
+                None => one,
             };
-            let (first, first_exchange) = all.pop_front().expect("there is a rank");
-            exchange(0, first_exchange);
-            let others = all.into_iter().zip(1..).map(|((other, other_exchange), rank)| {
-                exchange(rank, other_exchange);
-                let run = move || other.run(options, |network| drop(build(rank, network)));
-                scope.spawn(move || run().map(drop))
-            });
-            let others: Vec<_> = others.collect();
-            let here = first.run(options, |network| build(0, network));
-            let mut told = Vec::new();
-            for other in others {
-                told.push(
-                    other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)),
-                );
-            }
-            for thread in threads {
-                thread.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
-            }
-            match here {
-                Ok(ran) => Ok(ran.expect("rank 0 tells")),
-                // Another rank has more than its text.
-                Err(NetError::NotRun { rank, why }) => {
-                    let own = told.into_iter().nth(rank - 1).and_then(Result::err);
-                    Err(own.unwrap_or(NetError::NotRun { rank, why }))
-                }
-                Err(error) => Err(error),
-            }
-        })
+            (one, exchange, self.transport(rank, &carrier))
+        };
+        let all = (0..self.ranks).map(rank).collect();
+        within::run(all, options, build)
     }
 
     fn transport(&self, rank: usize, carrier: &Arc<Carrier>) -> SimTransport {

@@ -1,6 +1,6 @@
 //! What carries bytes between ranks.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Carries bytes between the ranks of one run, in order between each two; its functions are called by one thread.
 ///
@@ -37,6 +37,20 @@ pub trait Transport {
 
     /// Waits until something may have come, or for so long.
     fn wait(&mut self, most: Duration);
+
+    /// Returns how long a wait may be, when there is nothing to do at a certain time.
+    fn longest_wait(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    /// Returns what time it is, by the clock by which it waits.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what is done at certain times decides no result"
+    )]
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
 }
 
 /// What has come from another rank.

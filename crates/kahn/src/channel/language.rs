@@ -9,7 +9,7 @@ use super::publication::Published;
 use super::raw::{ChannelRef, End};
 use super::wire::Writing;
 use super::word::{Seen, Word};
-use kahn_engine::sync::Ordering::*;
+use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
 use kahn_engine::task::{Ready, Task};
 use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef};
 use kahn_report::log::Wait;
@@ -51,6 +51,8 @@ pub(crate) struct Kahn {
     pub(super) observer: OnceLock<ObserverHandle>,
     /// Is told what processes do that are joined to the outside.
     pub(super) acts: OnceLock<ObserverHandle>,
+    /// On a rank: a worker has gone to sleep, and what is done when nothing is busy is yet to be done.
+    pub(crate) settles: OnceLock<Arc<AtomicBool>>,
 }
 
 static KAHN: Tag = Worker::tag();
@@ -162,6 +164,7 @@ impl Kahn {
             detection: OnceLock::new(),
             observer: OnceLock::new(),
             acts: OnceLock::new(),
+            settles: OnceLock::new(),
         }
     }
 
@@ -277,7 +280,11 @@ impl Language for Kahn {
         let kahn = worker.language();
         let looks = kahn.probes();
         match why {
-            Probe::Deferred | Probe::Asleep => {}
+            Probe::Deferred => {}
+            Probe::Asleep => {
+                // Before it stops being busy. Partner: `HereLocal::rest`.
+                kahn.settles.get().into_iter().for_each(|settles| settles.store(true, Release));
+            }
             Probe::InPassing => {
                 prune::wake_to_prune(worker);
                 if looks {

@@ -30,6 +30,9 @@
 //! busy and exactly these are pending: all else that could be woken from outside would be counted too. The number
 //! of links that wait is kept beside a count of its changes. If that count is the same before and after the one
 //! load of the activity, the number was right at the moment of the load.
+//!
+//! The last worker to sleep looks for rings, and may free one. From before it stops being busy until that is done the rank
+//! *settles*, and is not at rest; then it rings.
 
 use super::core::{Core, EndsSeen, ProcessPlan, Role};
 use crate::channel::language::{Kahn, Worker};
@@ -58,6 +61,8 @@ pub(crate) struct CutNetwork {
     /// The links of cut channels, by the places of the channels.
     pub(super) links: BTreeMap<usize, Link>,
     pub(super) waits: LinkWaits,
+    /// What is done when nothing is busy is yet to be done: it may free what waits here.
+    pub(super) settles: Arc<AtomicBool>,
     /// It has ended here with a verdict; kept until nothing asks any more.
     pub(super) has_verdict: Arc<AtomicBool>,
 }
@@ -96,8 +101,9 @@ impl CutRecord {
 }
 
 impl CutNetwork {
-    /// Nothing is busy, or will be in a moment.
-    pub(super) fn may_rest(&self) {
+    /// Nothing is busy, or will be in a moment, and what is done then was done.
+    pub(super) fn has_settled(&self) {
+        self.settles.store(false, Release);
         self.by.may_rest();
     }
 }
@@ -239,6 +245,7 @@ impl Core {
             counted: (self.scheduler.table.lock().created, self.channels.created()),
             links: BTreeMap::new(),
             waits: LinkWaits::default(),
+            settles: Arc::default(),
             has_verdict: Arc::default(),
         };
         let is_here = |place: usize| cut.ranks[place] == rank;
@@ -279,6 +286,7 @@ impl Core {
             cut.links.insert(number, link);
         }
         let cut = Arc::new(cut);
+        let _ = self.scheduler.language::<Kahn>().settles.set(Arc::clone(&cut.settles));
         let _ = of_links.set(Arc::clone(&cut));
         let _ = self.cut.set(cut);
         // Withholds verdicts, until the run is ended.

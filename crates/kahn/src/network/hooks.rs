@@ -51,7 +51,7 @@ impl OfNetwork for Joined {
     fn stuck(&self, worker: &Worker) {
         if let Some(core) = self.core() {
             core.stuck(worker);
-            core.cut.get().into_iter().for_each(|cut| cut.may_rest());
+            core.cut.get().into_iter().for_each(|cut| cut.has_settled());
         }
     }
 

@@ -63,6 +63,8 @@ impl Local for HereLocal {
         // The rank itself is one of those that may be woken.
         match cut.waits.only_links_wait(scheduler, 1) {
             None => Standing::Runs,
+            // After the activity: the worker that was the last to be busy has set it before.
+            Some(_) if cut.settles.load(Acquire) => Standing::Runs,
             Some(true) => Standing::Rests,
             Some(false) => Standing::Waits,
         }
