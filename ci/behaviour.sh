@@ -278,6 +278,19 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
+without_mutation '' -p kahn-net --test timed
+mutation a-window-without-end '--test timed' no_more_than_a_window window.rs \
+    's/self\.sent - self\.known < Self::MOST/self.sent >= self.known/'
+mutation parcels-are-not-told-of --lib no_more_than_a_window window.rs \
+    's/self\.received - self\.told >= not_told/self.received - self.told > u64::MAX - not_told/'
+mutation ranks-run-at-once '--test timed' a_run_takes_the_same_time timed/carrier.rs \
+    's/if !self\.is_at_rest\(\) \|\| self\.turns\.has_rung\(self\.rank\)/if self.turns.has_rung(self.rank) \&\& self.out.is_empty()/; s/if self\.is_at_rest\(\) \{\s*return;/if self.is_at_rest() || !self.out.is_empty() || true {\n return;/'
+mutation processes-compute-at-once '--test timed' processes_of_a_rank timed/turns.rs \
+    's/one\.core = one\.core\.max\(clock\) \+ nanoseconds\(time\);/one.core = clock + nanoseconds(time);/'
+mutation bytes-come-at-once '--test timed' so_many_bytes_a_second timed/turns.rs \
+    's/one\.way_in\.max\(at\.saturating_sub\(enters\)\) \+ enters/one.way_in.min(at).max(at.saturating_sub(enters)).min(at)/'
+mutation a-rank-is-asked-twice '--test timed' whether_all_rest_is_asked coordinator.rs \
+    's/self\.to_all\(&Frame::Ask \{ round: self\.round \}\)/[self.to_all(\&Frame::Ask { round: self.round }), self.to_all(\&Frame::Ask { round: self.round })].concat()/'
 mutation a-clock-is-that-of-the-question --lib times_are_as_exact watch.rs \
     's/i128::midpoint\(self\.asked\.into\(\), self\.answered\.into\(\)\)/i128::from(self.asked)/'
 mutation clocks-do-not-drift --lib an_even_drift watch.rs \
