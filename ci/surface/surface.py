@@ -39,9 +39,10 @@ TYPES = {"struct", "enum", "union", "trait", "macro", "proc_macro", "proc_derive
 def documents(packages):
     """What rustdoc knows of these packages, by the names of their libraries."""
     environment = os.environ | {
-        "RUSTC_BOOTSTRAP": "1",
+        # It alone has the option: what it reads of other crates stays as the compiler has left it.
+        "RUSTDOC": str(HERE / "rustdoc"),
         "RUSTDOCFLAGS": "-Z unstable-options --output-format json --document-hidden-items"}
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "names"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     chosen = [word for package in packages for word in ("-p", package)]
     # What users can ask for counts.
     features = ["--features", "kahn/derive,kahn/json,kahn/wire,kahn/wire-raw"] if "kahn" in packages else []
