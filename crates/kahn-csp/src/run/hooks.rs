@@ -48,19 +48,13 @@ impl Language for Csp {
         (marks & mark::KILL != 0).then_some(Ending::Stopped)
     }
 
+    #[inline]
     fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
         // What no process can join has left nothing in its block.
-        let Some(join) = body::join_if_any(task) else { return false };
-        if join.end(worker) {
-            return false;
-        }
-        if matches!(ending, Ending::Finished) {
-            // If it failed, there was a handle a moment ago.
-            Core::of_worker(worker).drop_result(task);
-        } else if let Some(body) = task.body() {
-            // Its end is told already.
-            // SAFETY: we hold the process; the future is gone.
-            let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
+        if let Some(join) = body::join_if_any(task)
+            && !join.end(worker)
+        {
+            drop_what_is_not_wanted(worker, task, ending);
         }
         false
     }
@@ -128,6 +122,19 @@ impl Language for Csp {
         } else {
             Verdict::Deadlock(explain::explain(core))
         });
+    }
+}
+
+/// Drops what a process has left for a handle that there is no more.
+#[cold]
+fn drop_what_is_not_wanted(worker: &Worker, task: TaskRef, ending: &Ending) {
+    if matches!(ending, Ending::Finished) {
+        // If it failed, there was a handle a moment ago.
+        Core::of_worker(worker).drop_result(task);
+    } else if let Some(body) = task.body() {
+        // Its end is told already.
+        // SAFETY: we hold the process; the future is gone.
+        let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
     }
 }
 

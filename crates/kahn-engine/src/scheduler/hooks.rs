@@ -14,12 +14,6 @@ pub trait Hooks: Any + Send + Sync {
     where
         Self: Sized;
 
-    /// What the language has counted of a process, of a counter that it keeps.
-    fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
-        let _ = (task, counter);
-        0
-    }
-
     /// Workers have been idle for long: asks the policy where processes belong. Returns how many are
     /// to move, if anything changes.
     fn share_out(&self) -> Option<u64> {
@@ -38,6 +32,8 @@ pub struct Tag {
     pub(crate) refuse: fn(&Scheduler, TaskRef),
     /// Where a process has waited whose wait is over, as a log has it.
     pub(crate) waited: fn(TaskRef) -> Wait,
+    /// What the language has counted of a process.
+    pub(crate) counted: fn(TaskRef, ProcessCounter) -> u64,
 }
 
 impl Scheduler {

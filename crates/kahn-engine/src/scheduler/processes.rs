@@ -33,18 +33,22 @@ impl Scheduler {
         self.add(&mut self.table.lock(), task);
     }
 
-    /// Takes an ended process off the books; ends the run after the last one.
+    /// Takes an ended process off the books, with what it did; ends the run after the last one.
     /// `is_named`: something that it has left behind names it for good.
     ///
     /// # Safety
     /// The caller holds the process, whose body is gone; it is retired once.
-    pub unsafe fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, access: Access) {
-        if let Some(foreign) = task.take_foreign() {
-            foreign.close();
-        }
-        // Nothing unparks it any more; its block may be named for long by an end that was misused.
-        task.forget_unparker();
-        let counts = self.counts_of(task);
+    #[inline]
+    pub unsafe fn retire(
+        &self,
+        task: TaskRef,
+        ending: &Ending,
+        counts: &ProcessCounts,
+        is_named: bool,
+        access: Access,
+    ) {
+        // Nothing wakes or unparks it any more; its block may be named for long by an end that was misused.
+        task.cut_off();
         let mut table = self.table.lock_as(access);
         table.retire(task, ending, counts);
         if !is_named && task.drop_reference(access) {
@@ -58,6 +62,12 @@ impl Scheduler {
         }
         let _ = self.live.swap(0, SeqCst);
         drop(table);
+        self.end_after_last();
+    }
+
+    /// None is left: ends the run, if it has begun.
+    #[cold]
+    fn end_after_last(&self) {
         // SeqCst, as the start's look at `live`: one of the two sees that none is left.
         if self.phase.load(SeqCst) != BUILDING {
             self.end_run();
@@ -74,9 +84,9 @@ impl Scheduler {
         }
     }
 
-    /// What a process did.
-    fn counts_of(&self, task: TaskRef) -> ProcessCounts {
-        task.counts(self.measures_times(), |counter| self.hooks().counted(task, counter))
+    /// What a process has done, for those that know no worker.
+    pub fn counts_of(&self, task: TaskRef) -> ProcessCounts {
+        task.counts(self.measures_times(), |counter| (self.tag.counted)(task, counter))
     }
 
     /// The records of all listed processes, ended or not, in the order of their identities.

@@ -97,6 +97,14 @@ impl Extension {
         self.used.store(0, Relaxed);
         debug_assert!(self.foreign.lock().is_none(), "cut off when the old process ended");
     }
+
+    #[inline(never)]
+    fn cut_off(&self) {
+        if let Some(foreign) = self.foreign.lock().take() {
+            foreign.close();
+        }
+        *self.unparker.lock() = None;
+    }
 }
 
 impl Task {
@@ -159,16 +167,19 @@ impl Task {
         self.extension_after_all()?.foreign.lock().as_ref().map(Arc::clone)
     }
 
-    /// Takes the waker for foreign futures off a process that has ended.
+    /// Nothing wakes or unparks it any more: it has ended.
     #[inline]
-    pub fn take_foreign(&self) -> Option<Arc<Foreign>> {
-        self.extension_if_any()?.foreign.lock().take()
+    pub(crate) fn cut_off(&self) {
+        if let Some(extension) = self.extension_if_any() {
+            extension.cut_off();
+        }
     }
 }
 
 impl TaskRef {
     /// What the process has done so far: its CPU time if that is `timed`, and what the language counts.
     /// A tick is counted as a nanosecond: [`Elapsed`](crate::scheduler::Elapsed) converts all of a run alike.
+    #[inline]
     pub(crate) fn counts(
         self,
         timed: bool,
@@ -221,15 +232,18 @@ impl TaskRef {
 
     /// The holder: the identity of the next thing that it creates.
     pub fn next_child(self) -> Identity {
-        let coming = self.coming_child();
-        let Extension { created, .. } = self.extension();
-        created.set(created.get() + 1);
+        let extension = self.extension();
+        let coming = self.coming_in(extension);
+        extension.created.set(extension.created.get() + 1);
         coming
     }
 
     /// The holder: what [`next_child`](Self::next_child) returns next.
     pub fn coming_child(self) -> Identity {
-        let Extension { created, child, .. } = self.extension();
+        self.coming_in(self.extension())
+    }
+
+    fn coming_in(self, Extension { created, child, .. }: &Extension) -> Identity {
         let number = created.get();
         #[expect(clippy::cast_possible_truncation, reason = "what is above is in the others")]
         let order = number as u32;

@@ -115,25 +115,30 @@ impl Table {
     }
 
     /// Takes an ended process off the table and keeps its record, or what it counted.
-    pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending, counts: ProcessCounts) {
+    #[inline]
+    pub(crate) fn retire(&mut self, task: TaskRef, ending: &Ending, counts: &ProcessCounts) {
         debug_assert!(task.is_listed());
         task.set_ended();
-        if task.attributes() & attribute::HELPER != 0 {
-            self.helped.entry(task.info().identity).or_default().add(&counts);
-            return;
-        }
         let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
-        if matters || self.ended.len() < self.limit {
-            self.ended.push(task.record(Some(ending), counts));
+        let is_helper = task.attributes() & attribute::HELPER != 0;
+        if is_helper || matters || self.ended.len() < self.limit {
+            return self.keep(task, ending, counts);
+        }
+        self.folded.0 += 1;
+        self.folded.1.add(counts);
+    }
+
+    #[cold]
+    fn keep(&mut self, task: TaskRef, ending: &Ending, counts: &ProcessCounts) {
+        if task.attributes() & attribute::HELPER == 0 {
+            self.ended.push(task.record(Some(ending.clone()), *counts));
         } else {
-            self.folded.0 += 1;
-            self.folded.1.add(&counts);
-            // It owns nothing.
-            std::mem::forget(ending);
+            self.helped.entry(task.info().identity).or_default().add(counts);
         }
     }
 
     /// Takes back the memory of a process that nothing names any more.
+    #[inline]
     pub fn recycle(&mut self, task: TaskRef) {
         task.clear();
         // SAFETY: taken by `make`, and nothing names it any more.

@@ -399,7 +399,9 @@ impl<L: Language> Worker<L> {
         let is_named = L::ended(self, task, &ending);
         self.set_current(None);
         self.request.set(Request::None);
+        let scheduler = self.scheduler();
+        let counts = task.counts(scheduler.measures_times(), |counter| L::counted(task, counter));
         // SAFETY: this thread holds it, and its body is gone.
-        unsafe { self.scheduler().retire(task, ending, is_named, self.access()) };
+        unsafe { scheduler.retire(task, &ending, &counts, is_named, self.access()) };
     }
 }

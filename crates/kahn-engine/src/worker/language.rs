@@ -20,9 +20,9 @@ use crate::scheduler::{Hooks, Tag};
 use crate::task::{Header, TaskRef};
 use crate::worker::dispatch::Worker;
 use crate::worker::request::{Park, Pause};
-use kahn_report::Ending;
 use kahn_report::log::Wait;
 use kahn_report::observe::Slice;
+use kahn_report::{Ending, ProcessCounter};
 
 /// How a process has left its poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,12 @@ pub trait Language: Hooks + Header {
     /// still names it.
     fn ended(worker: &Worker<Self>, task: TaskRef, ending: &Ending) -> bool;
 
+    /// What the language has counted of a process, of a counter that it keeps.
+    fn counted(task: TaskRef, counter: ProcessCounter) -> u64 {
+        let _ = (task, counter);
+        0
+    }
+
     /// A worker looks at what waits. Returns whether there is something to look at that has come since.
     fn probe(worker: &Worker<Self>, why: Probe) -> bool;
 
@@ -132,6 +138,7 @@ impl<L: Language> Worker<L> {
                 unsafe { Self::for_clearing(scheduler).end(task, Ending::Stopped) };
             },
             waited: |task| L::wait(task, Pause::ToPark),
+            counted: L::counted,
         }
     }
 }

@@ -50,10 +50,15 @@ impl WorkerCore {
     pub fn start(&self, ready: Ready) {
         let (notes, pinned) = (ready.notes(), ready.pinned_to());
         match self.lane_for(notes, ready.kind()) {
-            Some(lane) if !self.scheduler().is_ending() => lane.queue_hot(ready),
-            _ => self.scheduler().start(ready, self.origin()),
+            Some(lane) if !self.scheduler().is_ending() => {
+                lane.queue_hot(ready);
+                self.gives_way_to(Urgency::Usual, None);
+            }
+            _ => {
+                self.scheduler().start(ready, self.origin());
+                self.gives_way_to(Urgency::of(notes), pinned);
+            }
         }
-        self.gives_way_to(Urgency::of(notes), pinned);
     }
 
     /// Whether a worker with nothing to do may come for what this one makes ready: then results are

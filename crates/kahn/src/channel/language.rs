@@ -276,6 +276,16 @@ impl Language for Kahn {
         task.local().ends.get() > 0
     }
 
+    fn counted(task: TaskRef, counter: ProcessCounter) -> u64 {
+        let state = task.state();
+        let counted = match counter {
+            ProcessCounter::waits_empty => state.waits_empty.load(Relaxed),
+            ProcessCounter::waits_full => state.waits_full.load(Relaxed),
+            _ => 0,
+        };
+        counted.into()
+    }
+
     fn probe(worker: &Worker, why: Probe) -> bool {
         let kahn = worker.language();
         let looks = kahn.probes();
@@ -351,16 +361,6 @@ impl Hooks for Kahn {
     #[inline]
     fn tag() -> &'static Tag {
         &KAHN
-    }
-
-    fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
-        let state = task.state();
-        let counted = match counter {
-            ProcessCounter::waits_empty => state.waits_empty.load(Relaxed),
-            ProcessCounter::waits_full => state.waits_full.load(Relaxed),
-            _ => 0,
-        };
-        counted.into()
     }
 
     fn share_out(&self) -> Option<u64> {

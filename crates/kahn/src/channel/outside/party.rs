@@ -334,8 +334,9 @@ impl Party {
             state.ended = true;
             // The run must not end while we still count as busy.
             observer::tell_of_end(self.task, &ending);
+            let counts = scheduler.counts_of(self.task);
             // SAFETY: it has no body, and the party ends once.
-            unsafe { scheduler.retire(self.task, ending, false, Access::Shared) };
+            unsafe { scheduler.retire(self.task, &ending, &counts, false, Access::Shared) };
             scheduler.rest();
         }
     }
