@@ -4,7 +4,9 @@
 #   ci/mpi.sh            installs nothing: tells what is missing, and ends well
 #   ci/mpi.sh --must     … and fails
 #   ci/mpi.sh --all      each program on 2 and on 4 ranks, and not in turn on either
-#   ci/mpi.sh --figures  what messages cost between two ranks, beside plain MPI with the same two threads a rank
+#   ci/mpi.sh --link     programs over a link of 1 Mbit a second alone
+#   ci/mpi.sh --figures  what messages cost between two ranks, beside plain MPI with the same two threads a rank,
+#                        and beside timely over its own connections
 #
 # KILLS=100 kills a rank so often; 3 times if it says nothing.
 #
@@ -33,20 +35,60 @@ ranks() { timeout 120 mpirun --oversubscribe -n "$@"; }
 
 if [[ ${1:-} == --figures ]]; then
     cargo build --release --example stream --example plain
+    cargo build --release --locked --manifest-path ../../bench/timely/Cargo.toml
     for run in 1 2 3; do
         # In turn, in one run of this script: the machine is the same.
         ranks 2 "$target/release/examples/stream" > "$target/networks"
         ranks 2 "$target/release/examples/plain" > "$target/plain"
-        echo "run $run                                    network             plain MPI      network / plain"
+        timeout 120 "$target/release/kahn-bench-timely" -n 2 -p 1 2> /dev/null &
+        timeout 120 "$target/release/kahn-bench-timely" -n 2 -p 0 > "$target/timely" 2> /dev/null
+        wait $!
+        grep ' ns each' "$target/timely" > "$target/timely-rows"
+        echo "run $run                                    network             plain MPI                timely      network / plain, / timely"
         # Rows of one name; the fields behind it are ns, `ns`, `each`, GB/s, `GB/s`.
-        paste "$target/networks" "$target/plain" | awk '{
-            for (i = 1; i <= NF; i++) if ($i == "ns") { if (!a) a = i; else b = i }
-            name = $1; for (i = 2; i < a - 1; i++) name = name " " $i
-            printf "%-30s %10.1f ns %7.3f GB/s %10.1f ns %7.3f GB/s %8.2f\n",
-                name, $(a - 1), $(a + 2), $(b - 1), $(b + 2), $(a - 1) / $(b - 1); a = 0; b = 0 }'
+        paste "$target/networks" "$target/plain" "$target/timely-rows" | awk '{
+            found = 0; for (i = 1; i <= NF; i++) if ($i == "ns") at[++found] = i
+            name = $1; for (i = 2; i < at[1] - 1; i++) name = name " " $i
+            printf "%-30s", name
+            for (i = 1; i <= 3; i++) printf " %12.1f ns %7.3f GB/s", $(at[i] - 1), $(at[i] + 2)
+            printf " %8.2f %8.2f\n", $(at[1] - 1) / $(at[2] - 1), $(at[1] - 1) / $(at[3] - 1) }'
     done
     echo 'goals: at most 40 ns a message of the stream; a round trip at most 2.5 times plain; tiles at 2 GB/s at least'
-    rm "$target/networks" "$target/plain"
+    rm "$target/networks" "$target/plain" "$target/timely" "$target/timely-rows"
+    exit
+fi
+
+# Programs on two ranks that speak by TCP, over a link of 1 Mbit a second, in a network of their own: the output is that
+# of one rank, and only the time is another. slow_link LIMITS PROGRAM...: a limit may be `none`.
+slow_link() {
+    if ! unshare --net tc qdisc add dev lo root tbf rate 1mbit burst 16kb latency 500ms 2> /dev/null; then
+        skip 'a link of 1 Mbit' 'it takes root, network namespaces, and tc with its tbf'
+        return
+    fi
+    local program limit
+    for program in "${@:2}"; do
+        # Words are meant to split: a program and its arguments.
+        # shellcheck disable=SC2086
+        "$target/debug/kahn-mpi" run $program > "$target/one"
+        for limit in $1; do
+            # Packets as of a network: one of the 64 KiB that a loopback takes would never get through.
+            # shellcheck disable=SC2016
+            OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo \
+                timeout 120 unshare --net bash -euo pipefail -c '
+                    ip link set lo mtu 1500 up
+                    if [[ $1 != none ]]; then tc qdisc add dev lo root tbf rate "$1" burst 16kb latency 500ms; fi
+                    since=$(date +%s%N)
+                    timeout 100 mpirun --oversubscribe -n 2 "$2" run $3 | cmp - "$4"
+                    printf "%s, %s: %d bytes over the link, %d ms, the same output\n" "$3" "$1" \
+                        "$(awk "/lo:/ { print \$10 }" /proc/net/dev)" $((($(date +%s%N) - since) / 1000000))' \
+                _ "$limit" "$target/debug/kahn-mpi" "$program" "$target/one"
+        done
+    done
+    rm "$target/one"
+}
+if [[ ${1:-} == --link ]]; then
+    cargo build --features command
+    slow_link 'none 1mbit' 'hamming 300' 'aes --size 256K'
     exit
 fi
 cargo fmt -- --check
@@ -85,6 +127,8 @@ for told in 'rank 1: text.txt: no such file' 'rank 1 has another `text.txt`: it 
 done
 rm -r "$target/in0" "$target/in1"
 rm "$target/one"
+
+slow_link 1mbit 'aes --size 256K'
 
 # The processes of ranks that run this program of the folder, when there are so many: in `all`.
 find_ranks() {

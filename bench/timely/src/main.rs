@@ -7,15 +7,19 @@
 //! count (1) ──exchange──► add up (0)        (1) ──exchange──► (0) ──exchange──► (1) …        tiles (1) ──exchange──► add up (0)
 //! ```
 //!
-//! Worker 0 tells. What is sent is not bounded, so the sender steps after each batch, as timely's examples do.
+//! Worker 0 tells. What is sent is not bounded, so the sender steps after each batch. A worker that has nothing to do
+//! is parked.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Instant;
-use timely::communication::Allocate;
-use timely::dataflow::InputHandle;
-use timely::dataflow::operators::vec::{Branch, Map};
+use timely::ExchangeData;
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::operators::vec::{Filter, Map};
 use timely::dataflow::operators::{
-    BranchWhen, Concatenate, ConnectLoop, Exchange, Feedback, Input, Inspect, Probe,
+    Concat, ConnectLoop, Exchange, Feedback, Input, Inspect, Probe, ToStream,
 };
+use timely::dataflow::{InputHandle, ProbeHandle};
 use timely::worker::Worker;
 
 const NUMBERS: u64 = 1_000_000;
@@ -57,5 +61,65 @@ fn main() {
     if let Err(error) = ended {
         eprintln!("error: {error}");
         std::process::exit(1);
+    }
+}
+
+/// Sends so many from worker 1 to worker 0, which counts them; until both know that all have come.
+fn one_way<D>(worker: &mut Worker, count: u64, in_a_batch: u64, make: impl Fn(u64) -> D)
+where
+    D: ExchangeData + Clone,
+{
+    let mut input = InputHandle::<u64, CapacityContainerBuilder<Vec<D>>>::new();
+    let probe = ProbeHandle::new();
+    let come = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&come);
+    worker.dataflow(|scope| {
+        scope
+            .input_from(&mut input)
+            .exchange(|_| 0)
+            .inspect(move |_| counted.set(counted.get() + 1))
+            .probe_with(&probe);
+    });
+    if worker.index() == 1 {
+        for number in 0..count {
+            input.send(make(number));
+            if number % in_a_batch == in_a_batch - 1 {
+                worker.step();
+            }
+        }
+    }
+    input.close();
+    while !probe.done() {
+        worker.step_or_park(None);
+    }
+    let expected = if worker.index() == 0 { count } else { 0 };
+    assert_eq!(come.get(), expected, "messages are lost");
+}
+
+fn numbers(worker: &mut Worker) {
+    one_way(worker, NUMBERS, IN_A_BATCH, |number| number);
+}
+
+fn tiles(worker: &mut Worker) {
+    one_way(worker, TILES, 1, |number| vec![number; TILE]);
+}
+
+/// A number goes to the worker that it says, and is one more there, until it has gone there and back so often.
+fn round_trips(worker: &mut Worker) {
+    let probe = ProbeHandle::new();
+    let begins = worker.index() == 1;
+    worker.dataflow::<u64, _, _>(|scope| {
+        let (again, round) = scope.feedback(1);
+        (0..u64::from(begins))
+            .to_stream(scope)
+            .concat(round)
+            .exchange(|number: &u64| *number)
+            .map_in_place(|number| *number += 1)
+            .probe_with(&probe)
+            .filter(|number| *number < 2 * ROUNDS)
+            .connect_loop(again);
+    });
+    while !probe.done() {
+        worker.step_or_park(None);
     }
 }
