@@ -252,8 +252,14 @@ mutation messages-come-one-by-one '--test held' what_comes_together ../../kahn/s
     's/while channel\.sender\.credit\.get\(\) > 0/if channel.sender.credit.get() > 0/'
 mutation weights-are-forgotten --lib groups_are_shared_out_by_their_weights placement.rs \
     's/weight\(&self\.weights\.processes, &process\.name\)\.unwrap_or\(1\)/1/'
-mutation any-file-will-do '--test alike' a_rank_that_has_another_file frame.rs \
-    's/self\.sha256 != other\.sha256/self.bytes != other.bytes/'
+mutation any-file-will-do '--test alike' a_rank_that_has_another_file alike.rs \
+    's/position\(\|\(own, there\)\| own != there\)/position(|(own, there)| own.len() != there.len())/'
+mutation all-files-are-read --lib nobody_reads alike.rs \
+    's/\.all\(\|\(own, other\)\| own\.is_same\(other\)\)/.all(|(own, other)| own.is_same(other) \&\& own.bytes == 0)/'
+mutation what-was-written-is-as-the-file --lib what_is_mapped_and_was_not_written files.rs \
+    's/!own\.into_iter\(\)\.all\(is_none\)/own.into_iter().any(is_none) \&\& rights.is_empty()/'
+mutation ranks-begin-at-once '--test alike' nothing_runs_on_a_rank_that_has_another_file links.rs \
+    's/self\.gate\.pass\(\);/self.gate.open();/'
 mutation contents-are-not-compared '--test alike' runs_are_compared_by ../../kahn-report/src/ranks.rs \
     's/position\(\|\(own, other\)\| own != other\)/position(|_| false)/'
 mutation histories-of-senders '--test alike' runs_are_compared_by ../../kahn/src/network/part.rs \

@@ -26,8 +26,8 @@ pub(crate) struct SendRequest {
 /// Room for what comes next from any rank.
 pub(crate) struct ReceiveRequest {
     request: ffi::MPI_Request,
-    /// It belongs to MPI until the request is done.
-    bytes: Box<[u8]>,
+    /// It has no bytes yet, and belongs to MPI until the request is done.
+    bytes: Vec<u8>,
 }
 
 /// All ranks come to it.
@@ -112,15 +112,17 @@ impl Mpi {
         SendRequest { request, bytes }
     }
 
-    /// Gives MPI room for what comes next.
-    pub(crate) fn receive(&self, mut bytes: Box<[u8]>) -> ReceiveRequest {
+    /// Gives MPI the memory of a vector for what comes next, at most so many bytes; what is in it is forgotten.
+    pub(crate) fn receive(&self, mut bytes: Vec<u8>, most: usize) -> ReceiveRequest {
+        bytes.clear();
+        bytes.reserve(most);
         // SAFETY: the constant is MPI's own.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        // SAFETY: as for `send`.
+        // SAFETY: as for `send`; there is room for so many.
         unsafe {
             ffi::MPI_Irecv(
                 bytes.as_mut_ptr().cast(),
-                count(bytes.len()),
+                count(most),
                 ffi::RSMPI_UINT8_T,
                 ffi::RSMPI_ANY_SOURCE,
                 0,
@@ -164,10 +166,17 @@ impl Drop for SendRequest {
 }
 
 impl ReceiveRequest {
-    /// What has come: the rank that has sent it, the bytes, and how many of these they are.
-    pub(crate) fn done(&mut self) -> Option<(usize, Box<[u8]>, usize)> {
+    /// What has come, and the rank that has sent it.
+    pub(crate) fn done(&mut self) -> Option<(usize, Vec<u8>)> {
         let (from, length) = test(&mut self.request)?;
-        Some((place(from), std::mem::take(&mut self.bytes), place(length)))
+        let (mut bytes, length) = (std::mem::take(&mut self.bytes), place(length));
+        assert!(
+            length <= bytes.capacity(),
+            "MPI ends the job if more comes than there is room for"
+        );
+        // SAFETY: there is room for so many, and MPI has written them.
+        unsafe { bytes.set_len(length) };
+        Some((place(from), bytes))
     }
 
     /// Takes the room back, if nothing has come.

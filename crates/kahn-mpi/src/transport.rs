@@ -1,7 +1,7 @@
 //! Bytes between ranks as messages of MPI.
 //!
 //! MPI keeps what has come and was not asked for, without bound. So each pair of ranks has a *window*: a message
-//! begins with how many *parcels* its sender has received from the other, and at most [`WINDOW`] parcels are
+//! ends with how many *parcels* its sender has received from the other, and at most [`WINDOW`] parcels are
 //! under way that the other has not told of. Counted in parcels, for each other rank:
 //!
 //! | | what |
@@ -13,7 +13,7 @@
 //!
 //! | a message is | its bytes | sent when |
 //! |---|---|---|
-//! | a parcel | `received`, the number of the run, and at most [`MOST`] more | there are bytes to go, and the window is open |
+//! | a parcel | at most [`MOST`] of the rank's, `received` and the number of the run | there are bytes to go, and the window is open |
 //! | a receipt | `received` and the number of the run | `received` − `told` has come to half a window |
 //!
 //! *MPI keeps at most `WINDOW` parcels and three receipts of a pair.* A parcel that MPI has not given to its receiver
@@ -27,6 +27,9 @@
 //! *Runs do not mix.* A rank comes to the barrier between two when all its parcels were told of, and drops what comes
 //! there. A rank that has passed the barrier may begin the next run while others are yet to pass it; what it
 //! sends has the number of that run, and is kept for it.
+//!
+//! Parcels are memory that goes from hand to hand: what a rank has written becomes a parcel, and where that comes it is
+//! read. Few bytes are copied instead, so that little memory is kept for them.
 //!
 //! Messages of one rank are received in the order in which they were sent, though several buffers wait for them:
 //! MPI fills them in the order in which they were given, and they are looked at in that order.
@@ -42,16 +45,19 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Parcels under way to a rank of which it has not told.
-pub(crate) const WINDOW: u64 = 16;
+pub(crate) const WINDOW: u64 = 8;
 
-/// The most bytes of a parcel, besides its head.
-pub(crate) const MOST: usize = 32 << 10;
+/// The most bytes of a parcel, besides its tail: two messages of 32 KiB that go together are one parcel.
+pub(crate) const MOST: usize = 128 << 10;
 
 /// `received` and the number of the run, eight bytes each.
-const HEAD: usize = 16;
+const TAIL: usize = 16;
+
+/// So few bytes are copied: a parcel of them takes MPI no question whether they may come.
+const FEW: usize = 4 << 10;
 
 /// Parcels whose memory is kept to be used again.
-const SPARE: usize = 2 * 16;
+const SPARE: usize = 2 * 8;
 
 /// Buffers that wait for what comes.
 const BUFFERS: usize = 8;
@@ -59,8 +65,11 @@ const BUFFERS: usize = 8;
 /// How long it looks for what comes before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it sleeps first, and then twice as long each time.
-const SHORTEST_NAP: Duration = Duration::from_micros(50);
+/// It sleeps for so large a part of the time in which nothing came: what comes then comes later by that part at most.
+const PART: u32 = 16;
+
+/// And not for longer.
+const LONGEST_NAP: Duration = Duration::from_millis(5);
 
 /// Wakes the thread of the transport.
 #[derive(Debug, Default)]
@@ -72,9 +81,12 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
+    /// Has the thread look, at once if it stands behind the caller on one core: what a worker has sent goes while that
+    /// computes what is next. Where there are cores for all, that is a call that does nothing.
     pub(crate) fn ring(&self) {
         *self.has_rung.lock() = true;
         self.rung.notify_one();
+        std::thread::yield_now();
     }
 
     /// Has the thread end the job.
@@ -104,9 +116,10 @@ impl Bell {
 /// What there is between this rank and another.
 #[derive(Default)]
 struct Pair {
-    /// Parcels that are to go, the last of which may be filled yet; their heads are written when they go.
+    /// Parcels that are to go, the last of which may be filled yet; their tails are written when they go.
     out: VecDeque<Vec<u8>>,
-    under_way: Vec<SendRequest>,
+    /// In the order in which they were given to MPI.
+    under_way: VecDeque<SendRequest>,
     sent: u64,
     known: u64,
     received: u64,
@@ -127,23 +140,30 @@ pub(crate) struct MpiTransport {
     /// Memory of parcels that were sent.
     spare: Vec<Vec<u8>>,
     idle_since: Instant,
-    nap: Duration,
+}
+
+/// Memory for a parcel.
+fn room() -> Vec<u8> {
+    Vec::with_capacity(MOST + TAIL)
+}
+
+/// Whether this is memory for a parcel, and not for much more.
+fn is_room(bytes: &Vec<u8>) -> bool {
+    (MOST + TAIL..=4 * MOST).contains(&bytes.capacity())
 }
 
 impl MpiTransport {
     pub(crate) fn new(mpi: Mpi, bell: Arc<Bell>) -> Self {
-        let room = || vec![0; HEAD + MOST].into_boxed_slice();
         let buffers = if mpi.ranks > 1 { BUFFERS } else { 0 };
         Self {
             pairs: (0..mpi.ranks).map(|_| Pair::default()).collect(),
-            buffers: (0..buffers).map(|_| mpi.receive(room())).collect(),
+            buffers: (0..buffers).map(|_| mpi.receive(Vec::new(), MOST + TAIL)).collect(),
             mpi,
             bell,
             run: 0,
             early: VecDeque::new(),
             spare: Vec::new(),
             idle_since: Instant::now(),
-            nap: SHORTEST_NAP,
         }
     }
 
@@ -153,28 +173,32 @@ impl MpiTransport {
         while pair.sent - pair.known < WINDOW
             && let Some(mut parcel) = pair.out.pop_front()
         {
-            parcel[..8].copy_from_slice(&pair.received.to_le_bytes());
-            parcel[8..HEAD].copy_from_slice(&self.run.to_le_bytes());
-            pair.under_way.push(self.mpi.send(to, parcel));
+            parcel.extend(pair.received.to_le_bytes());
+            parcel.extend(self.run.to_le_bytes());
+            pair.under_way.push_back(self.mpi.send(to, parcel));
             pair.sent += 1;
             pair.told = pair.received;
         }
     }
 
-    /// Puts bytes into parcels.
-    fn pack(&mut self, to: usize, mut bytes: &[u8]) {
-        let out = &mut self.pairs[to].out;
-        while !bytes.is_empty() {
-            if out.back().is_none_or(|parcel| parcel.len() == HEAD + MOST) {
-                let mut parcel =
-                    self.spare.pop().unwrap_or_else(|| Vec::with_capacity(HEAD + MOST));
-                parcel.resize(HEAD, 0);
-                out.push_back(parcel);
+    /// Makes parcels of bytes.
+    fn pack(&mut self, to: usize, bytes: &mut Vec<u8>) {
+        let Self { pairs, spare, .. } = self;
+        let out = &mut pairs[to].out;
+        let mut new = || spare.pop().unwrap_or_else(room);
+        if (FEW..=MOST).contains(&bytes.len()) {
+            out.push_back(std::mem::replace(bytes, new()));
+            return;
+        }
+        let mut left = &bytes[..];
+        while !left.is_empty() {
+            if out.back().is_none_or(|parcel| parcel.len() == MOST) {
+                out.push_back(new());
             }
             let Some(parcel) = out.back_mut() else { return };
-            let (now, later) = bytes.split_at(bytes.len().min(HEAD + MOST - parcel.len()));
+            let (now, later) = left.split_at(left.len().min(MOST - parcel.len()));
             parcel.extend_from_slice(now);
-            bytes = later;
+            left = later;
         }
     }
 
@@ -183,7 +207,7 @@ impl MpiTransport {
         let pair = &mut self.pairs[to];
         if pair.received - pair.told >= from {
             let receipt = [pair.received.to_le_bytes(), self.run.to_le_bytes()].concat();
-            pair.under_way.push(self.mpi.send(to, receipt));
+            pair.under_way.push_back(self.mpi.send(to, receipt));
             pair.told = pair.received;
         }
     }
@@ -192,15 +216,14 @@ impl MpiTransport {
     fn forget_sent(&mut self) {
         let Self { pairs, spare, .. } = self;
         for pair in pairs {
-            pair.under_way.retain_mut(|request| {
-                let Some(mut parcel) = request.done() else { return true };
+            while let Some(mut parcel) = pair.under_way.front_mut().and_then(SendRequest::done) {
+                pair.under_way.pop_front();
                 // As many as are under way to a rank, or memory is kept for nothing.
-                if parcel.capacity() >= HEAD + MOST && spare.len() < SPARE {
+                if is_room(&parcel) && spare.len() < SPARE {
                     parcel.clear();
                     spare.push(parcel);
                 }
-                false
-            });
+            }
         }
     }
 
@@ -209,28 +232,37 @@ impl MpiTransport {
     fn take(&mut self, into: Option<&mut [Vec<u8>]>) -> Option<usize> {
         let mut into = into;
         loop {
-            let (from, bytes, length) = self.buffers.front_mut()?.done()?;
+            let (from, mut bytes) = self.buffers.front_mut()?.done()?;
             self.buffers.pop_front();
             // A message that is too short is none of ours, and tells nothing.
-            let (head, rest) = bytes[..length].split_at(HEAD.min(length));
+            let length = bytes.len().saturating_sub(TAIL);
+            let tail = &bytes[length..];
             let number =
-                |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-            let (known, run) = if head.len() == HEAD { (number(0), number(8)) } else { (0, 0) };
+                |at: usize| tail[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            let (known, run) = if tail.len() == TAIL { (number(0), number(8)) } else { (0, 0) };
+            bytes.truncate(length);
             let pair = &mut self.pairs[from];
             if known <= pair.sent {
                 pair.known = pair.known.max(known);
             }
-            let is_parcel = !rest.is_empty();
+            let is_parcel = !bytes.is_empty();
             if is_parcel {
                 pair.received += 1;
             }
             let is_early = is_parcel && run > self.run;
             if is_early {
-                self.early.push_back((from, rest.to_vec()));
+                self.early.push_back((from, bytes.clone()));
             } else if let Some(into) = &mut into {
-                into[from].extend_from_slice(rest);
+                if into[from].is_empty() && bytes.len() >= FEW {
+                    std::mem::swap(&mut into[from], &mut bytes);
+                } else {
+                    into[from].extend_from_slice(&bytes);
+                }
             }
-            self.buffers.push_back(self.mpi.receive(bytes));
+            if !is_room(&bytes) {
+                bytes = self.spare.pop().unwrap_or_default();
+            }
+            self.buffers.push_back(self.mpi.receive(bytes, MOST + TAIL));
             self.send_parcels(from);
             self.send_receipt(from, WINDOW / 2);
             if is_parcel && !is_early {
@@ -278,7 +310,7 @@ impl MpiTransport {
 }
 
 impl Transport for &mut MpiTransport {
-    fn send(&mut self, to: usize, bytes: &[u8]) {
+    fn send(&mut self, to: usize, bytes: &mut Vec<u8>) {
         self.idle_since = Instant::now();
         self.pack(to, bytes);
         self.send_parcels(to);
@@ -294,7 +326,6 @@ impl Transport for &mut MpiTransport {
         match self.take(Some(into)) {
             Some(from) => {
                 self.idle_since = Instant::now();
-                self.nap = SHORTEST_NAP;
                 Event::Bytes(from)
             }
             None => Event::Nothing,
@@ -304,21 +335,43 @@ impl Transport for &mut MpiTransport {
     fn wait(&mut self, most: Duration) {
         MpiTransport::wait(self, most);
     }
+
+    fn longest_wait(&self) -> Duration {
+        LONGEST_NAP
+    }
 }
 
 impl MpiTransport {
     /// Looks for what comes for a while, and sleeps then: MPI has nothing that could wake it.
     fn wait(&mut self, most: Duration) {
-        if self.idle_since.elapsed() < SPIN {
+        let idle = self.idle_since.elapsed();
+        if idle < SPIN {
             // Another rank, or a worker of this one, may need the core.
             std::thread::yield_now();
-            if self.bell.wait(Duration::ZERO) {
-                self.nap = SHORTEST_NAP;
-            }
-        } else if self.bell.wait(self.nap.min(most)) {
-            (self.idle_since, self.nap) = (Instant::now(), SHORTEST_NAP);
-        } else {
-            self.nap = (self.nap * 2).min(most);
+            self.bell.wait(Duration::ZERO);
+        } else if self.bell.wait(nap(idle).min(most)) {
+            self.idle_since = Instant::now();
         }
+    }
+}
+
+/// How long it sleeps when nothing has come for so long.
+fn nap(idle: Duration) -> Duration {
+    (idle / PART).max(SPIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_sleeps_longer_the_longer_nothing_comes_and_for_a_small_part_of_that() {
+        let (mut idle, mut naps) = (SPIN, 0);
+        while idle < Duration::from_secs(1) {
+            assert!(nap(idle) == SPIN || nap(idle) * PART <= idle, "after {idle:?}");
+            idle += nap(idle);
+            naps += 1;
+        }
+        assert!(naps < 200, "it wakes {naps} times in the first second");
     }
 }

@@ -66,6 +66,7 @@ use crate::frame::{At, Frame, KnownChain, full};
 use crate::rings::rings;
 use kahn::ranks::Chain;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// A chain, and the counts of the links at its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -297,5 +298,48 @@ impl Chase {
     /// All ranks look, and release what they hold.
     pub(crate) fn cancel(&mut self) {
         self.phase = Phase::Watching;
+    }
+}
+
+/// How long a rank rests between two looks for chains of waits.
+const LEAST_REST: Duration = Duration::from_millis(2);
+const MOST_REST: Duration = Duration::from_millis(64);
+
+/// When a rank looks for chains of waits: often while they come, and else less and less often. A look that takes less
+/// than half a millisecond takes a hundredth of a core at most.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    due: Instant,
+    began: Instant,
+    rest: Duration,
+    /// What the last look took.
+    took: Duration,
+}
+
+impl Looks {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { due: now + LEAST_REST, began: now, rest: LEAST_REST, took: Duration::ZERO }
+    }
+
+    /// How long it is until the next look.
+    pub(crate) fn left(&self, now: Instant) -> Duration {
+        self.due.saturating_duration_since(now)
+    }
+
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
+        self.began = now;
+        self.began >= self.due
+    }
+
+    pub(crate) fn is_due_soon(&mut self, now: Instant) {
+        self.rest = LEAST_REST;
+        self.due = self.due.min(now + LEAST_REST);
+    }
+
+    pub(crate) fn has_looked(&mut self, is_worth_while: bool, now: Instant) {
+        self.rest = if is_worth_while { LEAST_REST } else { MOST_REST.min(self.rest * 2) };
+        // Of two: the thread may have had to wait for a core in one.
+        let took = std::mem::replace(&mut self.took, now - self.began).min(self.took);
+        self.due = now + (99 * took).clamp(self.rest, MOST_REST);
     }
 }

@@ -5,10 +5,9 @@
 //! for it: the length by the second number and against [`MOST`], what is in it by postcard, which takes no
 //! more than there is, and channel, number, count and credit by `way` before a message is kept.
 
+use crate::files::{Input, Sum};
 use kahn::ranks::{self, CutEnd};
 use serde::{Deserialize, Serialize, Serializer};
-use sha2::{Digest as _, Sha256};
-use std::path::Path;
 
 /// The most bytes that a frame has.
 pub(crate) const MOST: usize = 1 << 30;
@@ -38,6 +37,12 @@ pub(crate) enum Frame<'a> {
     Left { channel: u32 },
     /// Which network a rank has built: a number for each process and each channel, and the files it depends on.
     Hello { version: u32, processes: Vec<u32>, channels: Vec<u32>, inputs: Vec<Input> },
+    /// A rank is to sum up its files.
+    Sum,
+    /// The answer: a sum for each.
+    Sums { sums: Vec<Sum> },
+    /// A rank that has files may begin: rank 0 has the same.
+    Begin,
     /// Where a rank stands.
     Stand(Stand),
     /// Asks where a rank stands now.
@@ -82,34 +87,6 @@ pub(crate) enum Frame<'a> {
 /// Writes bytes as what they are: a slice is written one by one.
 fn at_once<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
-}
-
-/// A file that a network depends on, as a rank has it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Input {
-    pub(crate) path: String,
-    pub(crate) bytes: u64,
-    pub(crate) sha256: [u8; 32],
-}
-
-impl Input {
-    pub(crate) fn of(path: &Path, contents: &[u8]) -> Self {
-        let path = path.to_string_lossy().into_owned();
-        Self { path, bytes: contents.len() as u64, sha256: Sha256::digest(contents).into() }
-    }
-
-    /// What is different about it on another rank than here.
-    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
-        let Self { bytes, .. } = other;
-        if self.path != other.path {
-            Some(format!("it is `{}` there", other.path))
-        } else if self.bytes != *bytes {
-            Some(format!("it has {bytes} bytes there, and {} here", self.bytes))
-        } else {
-            let is_other = self.sha256 != other.sha256;
-            is_other.then(|| format!("its {bytes} bytes have another SHA-256 there"))
-        }
-    }
 }
 
 /// Where a rank stands.

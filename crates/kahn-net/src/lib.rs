@@ -10,6 +10,8 @@
 //! |---|---|
 //! | `placement` | which process runs on which rank, and so which channels are cut |
 //! | `frame` | what ranks say to each other, as bytes |
+//! | `files` | a file as a rank has it |
+//! | `alike` | whether all ranks have the same files |
 //! | `links` | the ends of cut channels on one rank: what comes and what goes |
 //! | `way` | … of one of them: credit, and what has come |
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
@@ -42,9 +44,11 @@
 //! # Ok::<(), kahn_net::NetError>(())
 //! ```
 
+mod alike;
 mod chase;
 mod coordinator;
 mod error;
+mod files;
 mod frame;
 mod links;
 #[cfg(test)]

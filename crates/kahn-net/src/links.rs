@@ -2,7 +2,9 @@
 //!
 //! A batch of messages is written and counted under one lock, and where it comes, it takes one lock and one wake-up.
 
-use crate::frame::{Frame, Input};
+use crate::alike::Gate;
+use crate::files::Input;
+use crate::frame::Frame;
 use crate::placement::{Placement, RankTable, digests};
 use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
@@ -19,6 +21,7 @@ pub(crate) struct RankLinks {
     placement: Placement,
     /// The files that the network depends on, before it runs.
     pub(crate) inputs: Mutex<Vec<Input>>,
+    pub(crate) gate: Gate,
     /// What sees this rank, set before it runs.
     pub(crate) watch: Mutex<Option<Arc<dyn Watch>>>,
     state: Mutex<State>,
@@ -76,8 +79,8 @@ impl RankLinks {
         ring: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
         let state = State { out: vec![Vec::new(); ranks], ..State::default() };
-        let (inputs, watch) = Default::default();
-        Self { rank, ranks, placement, inputs, watch, state: Mutex::new(state), ring }
+        let (inputs, gate, watch) = Default::default();
+        Self { rank, ranks, placement, inputs, gate, watch, state: Mutex::new(state), ring }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -98,6 +101,16 @@ impl RankLinks {
         (self.ring)();
     }
 
+    /// Whether the network has not begun to run, for files are compared on another rank.
+    fn is_held(&self) -> bool {
+        !self.inputs.lock().is_empty() && self.gate.holds()
+    }
+
+    /// Has the loop look what there is to do.
+    pub(crate) fn look(&self) {
+        (self.ring)();
+    }
+
     /// Takes what is told of this rank when the run is over.
     pub(crate) fn tell(&self, told: Told) {
         let mut state = self.state.lock();
@@ -115,6 +128,7 @@ impl RankLinks {
         match stage {
             Stage::Before => false,
             Stage::Never => has_told,
+            Stage::Begun(_) if self.is_held() => true,
             Stage::Begun(local) => match local.rest() {
                 Standing::Runs => false,
                 Standing::Waits => may_wait(),
@@ -247,7 +261,10 @@ impl Links for RankLinks {
 
     fn begins(&self, local: Arc<dyn Local>) {
         self.state.lock().stage = Stage::Begun(local);
-        (self.ring)();
+        self.look();
+        if !self.inputs.lock().is_empty() {
+            self.gate.pass();
+        }
     }
 
     fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<u64> {

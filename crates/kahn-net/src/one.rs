@@ -12,7 +12,8 @@
 //! gone is ended.
 
 use crate::NetError;
-use crate::frame::Input;
+use crate::alike::Difference;
+use crate::files::Input;
 use crate::links::{RankLinks, Stage, Told};
 use crate::placement::{Placement, RankTable};
 use crate::rank::{How, RankLoop};
@@ -25,6 +26,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::thread;
 
 /// One rank of a run: runs what belongs here of a network that is built alike on all ranks.
 ///
@@ -42,7 +44,7 @@ use std::sync::Arc;
 /// struct Alone;
 ///
 /// impl Transport for Alone {
-///     fn send(&mut self, _to: usize, _bytes: &[u8]) {}
+///     fn send(&mut self, _to: usize, _bytes: &mut Vec<u8>) {}
 ///     fn receive(&mut self, _into: &mut [Vec<u8>]) -> Event {
 ///         Event::Nothing
 ///     }
@@ -295,8 +297,10 @@ impl OneRank {
                 channel: refusal.channel.and_then(channel_named),
                 what: refusal.what,
             }),
-            How::OtherNetwork { rank, what } => Err(NetError::OtherNetwork { rank, what }),
-            How::OtherInput { rank, path, what } => {
+            How::Differs { rank, difference: Difference::Network(what) } => {
+                Err(NetError::OtherNetwork { rank, what })
+            }
+            How::Differs { rank, difference: Difference::Input { path, what } } => {
                 Err(NetError::OtherInput { rank, path: path.into(), what })
             }
         }
@@ -308,16 +312,30 @@ impl OneRank {
         options: &Options,
     ) -> Result<(RankTable, RankRun), NetError> {
         let table = self.placement.table(&network.shape(), self.ranks)?;
-        if self.ranks > 1 {
-            let inputs = network.inputs();
-            let inputs = inputs.map(|(path, bytes)| Input::of(path, bytes)).collect();
-            *self.links.inputs.lock() = inputs;
-        }
+        let inputs = || network.inputs().filter(|_| self.ranks > 1);
+        *self.links.inputs.lock() =
+            inputs().map(|(path, contents)| Input::of(path, contents)).collect();
+        let contents: Vec<&[u8]> = inputs().map(|(_path, contents)| contents).collect();
         let links: Arc<dyn Links> = Arc::<RankLinks>::clone(&self.links);
         let watch = self.links.watch.lock().clone();
         let observers = watch.map(|watch| watch.observers()).unwrap_or_default();
         let options = observers.into_iter().fold(options.clone(), Options::observed_by);
-        Ok((table, network.run_on_rank(options, &links)?))
+        let run = || network.run_on_rank(options, &links);
+        if contents.is_empty() {
+            return Ok((table, run()?));
+        }
+        let ran = thread::scope(|scope| {
+            // However the run ends.
+            let _opened = Opened(&self.links);
+            let sum = || {
+                self.links.gate.sum(&contents);
+                self.links.look();
+            };
+            let spawned = thread::Builder::new().name("kahn files".into()).spawn_scoped(scope, sum);
+            spawned.map_err(|error| RunError::OutOfThreads(error.to_string()))?;
+            run()
+        });
+        Ok((table, ran?))
     }
 
     /// Has the run end on all ranks, for nothing can run here; rank 0 tells why.
@@ -337,6 +355,15 @@ impl OneRank {
     pub fn give_up(self, why: &str) {
         self.links.tell(Told::NotRun(why.to_owned()));
         self.end.wait();
+    }
+}
+
+/// Nothing waits at the gate when this is dropped.
+struct Opened<'a>(&'a RankLinks);
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        self.0.gate.open();
     }
 }
 
@@ -382,6 +409,7 @@ impl Drop for Exchange {
         if let Stage::Begun(local) = self.links.stage() {
             local.end(Reason::Elsewhere);
         }
+        self.links.gate.open();
         self.end.is((How::Lost(self.rank), Vec::new()));
     }
 }

@@ -11,23 +11,20 @@
 //! Every frame is written and counted when it is made, under one lock with what it tells; so a rank that rests has
 //! counted all that it has to say, whether that has left yet or not.
 
-use crate::chase::{Lookout, Seen};
+use crate::alike::{Comparison, Difference, Wrong};
+use crate::chase::{Lookout, Looks, Seen};
 use crate::coordinator::{Coordinator, Say};
-use crate::frame::{At, End, Frame, Frames, Input, KnownChain, Lead, Sight, Stand, State, full};
+use crate::frame::{At, End, Frame, Frames, KnownChain, Lead, Sight, Stand, State, full};
 use crate::links::{RankLinks, Stage, Told};
 use crate::transport::{Event, Transport};
 use crate::watch::Watched;
 use crate::way::Refusal;
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long a rank rests between two looks for chains of waits.
-const LEAST_REST: Duration = Duration::from_millis(2);
-const MOST_REST: Duration = Duration::from_millis(64);
+use std::time::Duration;
 
 /// What ranks say to each other has this form.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,14 +36,10 @@ pub(crate) enum How {
         rank: usize,
         refusal: Refusal,
     },
-    OtherNetwork {
+    /// This rank has another network or another file than rank 0.
+    Differs {
         rank: usize,
-        what: String,
-    },
-    OtherInput {
-        rank: usize,
-        path: String,
-        what: String,
+        difference: Difference,
     },
 }
 
@@ -60,11 +53,13 @@ pub(crate) struct RankLoop<T> {
     /// Where what is to go is taken, so that its memory is used again.
     outgoing: Vec<u8>,
     coordinator: Option<Coordinator>,
+    /// On rank 0: the files of all ranks.
+    files: Comparison,
     /// What the rank told last.
     told: Option<Stand>,
     time: u64,
     chains: Lookout,
-    watch: Watch,
+    looks: Looks,
     /// A channel that had to grow in the last act, and must not.
     over_budget: Option<String>,
     is_over: bool,
@@ -92,10 +87,11 @@ impl<T: Transport> RankLoop<T> {
             incoming: vec![Vec::new(); ranks],
             outgoing: Vec::new(),
             coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
+            files: Comparison::new(ranks, Vec::new()),
             told: None,
             time: 0,
             chains: Lookout::default(),
-            watch: Watch::new(now),
+            looks: Looks::new(now),
             over_budget: None,
             is_over: false,
             how: How::Told,
@@ -117,15 +113,20 @@ impl<T: Transport> RankLoop<T> {
         self.watched = Watched::new(watch, self.rank, self.links.ranks());
         // Before anything else is said.
         self.watched.ask(self.is_over, self.transport.now(), &self.links);
-        if local.is_some() && self.rank != 0 {
+        let inputs = self.links.inputs.lock().clone();
+        if self.rank == 0 {
+            self.files = Comparison::new(self.links.ranks(), inputs);
+        } else if local.is_some() {
             let (processes, channels) = self.links.hello();
-            let inputs = self.links.inputs.lock().clone();
             self.links.say(0, &Frame::Hello { version: VERSION, processes, channels, inputs });
         }
         loop {
             let Some(is_later) = self.receive(local.as_ref()) else { return self.end_of_run() };
             if let Some(refusal) = self.links.take_refusal() {
                 self.refused(self.rank, &refusal, local.as_ref());
+            }
+            if let Some(sums) = self.links.gate.take_sums() {
+                self.say(vec![(0, Frame::Sums { sums })], local.as_ref());
             }
             self.tell(local.as_ref());
             self.look_for_chains(local.as_ref());
@@ -139,15 +140,16 @@ impl<T: Transport> RankLoop<T> {
             if is_later {
                 std::thread::yield_now();
             } else {
-                self.transport.wait(self.longest_wait());
+                self.transport.wait(self.longest_wait(local.as_ref()));
             }
         }
     }
 
     /// How long there is nothing to do here, if nothing comes.
-    fn longest_wait(&self) -> Duration {
+    fn longest_wait(&self, local: Option<&Arc<dyn Local>>) -> Duration {
         let longest = self.transport.longest_wait();
-        if self.looks() { longest.min(self.watch.left(self.transport.now())) } else { longest }
+        let looks = local.is_some() && self.looks_for_chains();
+        if looks { longest.min(self.looks.left(self.transport.now())) } else { longest }
     }
 
     /// Whether all is told of the run, which is over: to rank 0, or by all others.
@@ -279,22 +281,28 @@ impl<T: Transport> RankLoop<T> {
                 return Ok(());
             }
         }
-        let is_to_coordinator = matches!(frame, Frame::Hello { .. } | Frame::Refuse { .. });
+        let is_to_coordinator =
+            matches!(frame, Frame::Hello { .. } | Frame::Sums { .. } | Frame::Refuse { .. });
         // Ranks speak with the coordinator alone, which is on rank 0.
         if is_to_coordinator && self.rank != 0 || !is_to_coordinator && from != 0 {
             return Err(format!("what rank {from} does not say"));
         }
         match frame {
             Frame::Hello { version, processes, channels, inputs } => {
-                let differs = self.compare(from, *version, processes, channels);
-                if let Some(how) = differs.or_else(|| self.compare_inputs(from, inputs)) {
-                    if self.how == How::Told {
-                        self.how = how;
+                let compared = match self.compare(*version, processes, channels) {
+                    Some(what) => {
+                        Err(Wrong::Differs { rank: from, difference: Difference::Network(what) })
                     }
-                    let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
-                    self.say(says.unwrap_or_default(), local);
-                }
+                    None => self.files.told(from, inputs),
+                };
+                return self.compared(from, compared, local);
             }
+            Frame::Sums { sums } => {
+                let compared = self.files.summed(from, sums);
+                return self.compared(from, compared, local);
+            }
+            Frame::Sum => self.links.gate.want_sums(),
+            Frame::Begin => self.links.gate.open(),
             Frame::Refuse { channel, what } => {
                 let refusal = Refusal { channel: *channel, what: (*what).to_owned() };
                 self.refused(from, &refusal, local);
@@ -409,18 +417,18 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Whether there may be chains of waits that lead to other ranks.
-    fn looks(&self) -> bool {
+    fn looks_for_chains(&self) -> bool {
         !self.is_over && self.links.ranks() > 1
     }
 
     /// Looks for chains of waits now and then, and tells of those that have stood since it looked last.
     fn look_for_chains(&mut self, local: Option<&Arc<dyn Local>>) {
-        let may_look = self.looks() && self.watch.is_due(self.transport.now());
+        let may_look = self.looks_for_chains() && self.looks.is_due(self.transport.now());
         let Some(local) = local.filter(|_| may_look) else { return };
         let seen = self.seen(local.chains());
         let new = self.chains.look(seen);
         let is_worth_while = new.iter().any(|(_, seen)| !self.chains.was_tried(seen));
-        self.watch.has_looked(is_worth_while, self.transport.now());
+        self.looks.has_looked(is_worth_while, self.transport.now());
         if new.is_empty() {
             return;
         }
@@ -459,7 +467,7 @@ impl<T: Transport> RankLoop<T> {
             local.is_dead_on(&seen.chain);
         }
         if is_done {
-            self.watch.is_due_soon(self.transport.now());
+            self.looks.is_due_soon(self.transport.now());
         }
     }
 
@@ -474,6 +482,8 @@ impl<T: Transport> RankLoop<T> {
                 End::Finished | End::Elsewhere => Reason::Elsewhere,
             });
         }
+        // What waits there does not run any more.
+        self.links.gate.open();
     }
 
     /// A rank was sent something that is not right: the run is over.
@@ -491,14 +501,30 @@ impl<T: Transport> RankLoop<T> {
         }
     }
 
-    /// How the network of another rank differs, if it does.
-    fn compare(
-        &self,
+    /// Says what follows from it that a rank has the same as this one, or another.
+    fn compared(
+        &mut self,
         from: usize,
-        version: u32,
-        processes: &[u32],
-        channels: &[u32],
-    ) -> Option<How> {
+        compared: Result<Vec<Say>, Wrong>,
+        local: Option<&Arc<dyn Local>>,
+    ) -> Result<(), String> {
+        let says = match compared {
+            Ok(says) => says,
+            Err(Wrong::OutOfTurn) => return Err(format!("what rank {from} does not say")),
+            Err(Wrong::Differs { rank, difference }) => {
+                if self.how == How::Told {
+                    self.how = How::Differs { rank, difference };
+                }
+                let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
+                says.unwrap_or_default()
+            }
+        };
+        self.say(says, local);
+        Ok(())
+    }
+
+    /// How the network of another rank differs, if it does.
+    fn compare(&self, version: u32, processes: &[u32], channels: &[u32]) -> Option<String> {
         let own = self.links.hello();
         let first = |own: &[u32], other: &[u32]| {
             let place = own.iter().zip(other).position(|(own, other)| own != other);
@@ -508,30 +534,15 @@ impl<T: Transport> RankLoop<T> {
             Some(name) => format!("{kind} `{name}` is another there, or placed elsewhere"),
             None => format!("there is one {kind} more"),
         };
-        let what = if version != VERSION {
-            format!("it is of version {version}, and this one of version {VERSION}")
-        } else if let Some(place) = first(&own.0, processes) {
-            named(self.links.name_of_process(place), "process")
-        } else if let Some(place) = first(&own.1, channels) {
-            named(self.links.name_of_channel(place), "channel")
-        } else {
-            return None;
-        };
-        Some(How::OtherNetwork { rank: from, what })
-    }
-
-    /// The first file that another rank has otherwise, if there is one.
-    fn compare_inputs(&self, rank: usize, inputs: &[Input]) -> Option<How> {
-        let own = self.links.inputs.lock().clone();
-        let mut pairs = own.iter().zip(inputs);
-        let other = |(own, there): (&Input, &Input)| {
-            let what = own.difference(there)?;
-            Some(How::OtherInput { rank, path: own.path.clone(), what })
-        };
-        pairs.find_map(other).or_else(|| {
-            let more = || format!("it depends on {} files, and {} here", inputs.len(), own.len());
-            (own.len() != inputs.len()).then(|| How::OtherNetwork { rank, what: more() })
-        })
+        if version != VERSION {
+            let what = format!("it is of version {version}, and this one of version {VERSION}");
+            return Some(what);
+        }
+        let process =
+            || Some(named(self.links.name_of_process(first(&own.0, processes)?), "process"));
+        let channel =
+            || Some(named(self.links.name_of_channel(first(&own.1, channels)?), "channel"));
+        process().or_else(channel)
     }
 
     /// Gives the transport all that is to go.
@@ -539,47 +550,8 @@ impl<T: Transport> RankLoop<T> {
         for to in (0..self.links.ranks()).filter(|to| *to != self.rank) {
             self.links.take_out(to, &mut self.outgoing);
             if !self.outgoing.is_empty() {
-                self.transport.send(to, &self.outgoing);
+                self.transport.send(to, &mut self.outgoing);
             }
         }
-    }
-}
-
-/// When a rank looks for chains of waits: often while they come, and else less and less often. A look that takes less
-/// than half a millisecond takes a hundredth of a core at most.
-#[derive(Debug)]
-struct Watch {
-    due: Instant,
-    began: Instant,
-    rest: Duration,
-    /// What the last look took.
-    took: Duration,
-}
-
-impl Watch {
-    fn new(now: Instant) -> Self {
-        Self { due: now + LEAST_REST, began: now, rest: LEAST_REST, took: Duration::ZERO }
-    }
-
-    /// How long it is until the next look.
-    fn left(&self, now: Instant) -> Duration {
-        self.due.saturating_duration_since(now)
-    }
-
-    fn is_due(&mut self, now: Instant) -> bool {
-        self.began = now;
-        self.began >= self.due
-    }
-
-    fn is_due_soon(&mut self, now: Instant) {
-        self.rest = LEAST_REST;
-        self.due = self.due.min(now + LEAST_REST);
-    }
-
-    fn has_looked(&mut self, is_worth_while: bool, now: Instant) {
-        self.rest = if is_worth_while { LEAST_REST } else { MOST_REST.min(self.rest * 2) };
-        // Of two: the thread may have had to wait for a core in one.
-        let took = std::mem::replace(&mut self.took, now - self.began).min(self.took);
-        self.due = now + (99 * took).clamp(self.rest, MOST_REST);
     }
 }

@@ -379,11 +379,11 @@ impl Drop for SimTransport {
 }
 
 impl Transport for SimTransport {
-    fn send(&mut self, to: usize, bytes: &[u8]) {
+    fn send(&mut self, to: usize, bytes: &mut Vec<u8>) {
         let mut state = self.carrier.ranks[to].state.lock();
         let queue = &mut state.from[self.rank];
         let start = queue.len();
-        queue.extend(bytes);
+        queue.extend(&*bytes);
         if let Some(left) = self.damage {
             match usize::try_from(left).ok().filter(|left| *left < bytes.len()) {
                 Some(at) => {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// struct Alone;
 ///
 /// impl Transport for Alone {
-///     fn send(&mut self, _to: usize, _bytes: &[u8]) {}
+///     fn send(&mut self, _to: usize, _bytes: &mut Vec<u8>) {}
 ///     fn receive(&mut self, _into: &mut [Vec<u8>]) -> Event {
 ///         Event::Nothing
 ///     }
@@ -29,8 +29,9 @@ use std::time::{Duration, Instant};
 /// assert_eq!(Alone.receive(&mut [Vec::new()]), Event::Nothing);
 /// ```
 pub trait Transport {
-    /// Takes bytes that go to a rank. It waits for nothing.
-    fn send(&mut self, to: usize, bytes: &[u8]);
+    /// Takes bytes that go to a rank. It waits for nothing, and may keep the memory: what is in `bytes` when it returns
+    /// counts for nothing.
+    fn send(&mut self, to: usize, bytes: &mut Vec<u8>);
 
     /// Returns what has come, without waiting; bytes are written behind those of their rank.
     fn receive(&mut self, into: &mut [Vec<u8>]) -> Event;

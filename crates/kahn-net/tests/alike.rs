@@ -1,7 +1,11 @@
 //! What all ranks must have alike, and what runs on ranks are compared by.
 
-use kahn::{Channel, Network, Options};
-use kahn_net::{NetError, Ran, Sim};
+use kahn::{Channel, Network, Options, Summary};
+use kahn_net::{NetError, Placement, Ran, Sim};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Cuts a text that may be another on each rank.
 fn words<'env>(network: &mut Network<'env>, path: &str, text: &'env str) {
@@ -37,6 +41,70 @@ fn a_rank_that_depends_on_more_files_has_another_network() {
     });
     let error = ran.expect_err("there is one file more").to_string();
     assert!(error.contains("it depends on 2 files, and 1 here"), "{error}");
+}
+
+/// Mapped from the file of this program, on every rank.
+static MAPPED: &str = "to be or not to be, in the file of this program";
+
+#[test]
+fn ranks_that_have_the_same_file_run_whether_it_is_mapped_or_read() {
+    let program = std::env::current_exe().expect("the system tells");
+    let (path, read) = (program.to_str().expect("it is text"), MAPPED.to_owned());
+    for seed in 0..24 {
+        let reads = [0, 1, 2].map(|rank| seed >> rank & 1 == 1);
+        let ran = Sim::new(3).seed(seed).run_each(&Options::new(), |rank, network| {
+            words(network, path, if reads[rank] { &read } else { MAPPED });
+        });
+        let histories = ran.expect("they have the same").histories;
+        assert_eq!(histories[0].received, 12, "seed {seed}, read on {reads:?}");
+    }
+}
+
+#[test]
+fn nothing_runs_on_a_rank_that_has_another_file_nor_where_results_are() {
+    for seed in 0..12 {
+        let has_run = [false; 3].map(AtomicBool::new);
+        let ran = Sim::new(3).seed(seed).placement(Placement::new().at("run 1", 1).at("run 2", 2));
+        let ran = ran.run_each(&Options::new(), |rank, network| {
+            let text = if rank == 2 { "to be or too" } else { "to be or not" };
+            words(network, "poem.txt", text);
+            let has_run = &has_run[rank];
+            for number in 0..3 {
+                let channel = Channel::<u64>::named(format!("numbers {number}")).wire();
+                let (out, numbers) = network.channel_with(channel);
+                network.process(format!("run {number}"), out, async |_| {
+                    has_run.store(true, Relaxed);
+                });
+                network.for_each(format!("ignore {number}"), numbers, |_| {});
+            }
+        });
+        assert!(matches!(ran, Err(NetError::OtherInput { rank: 2, .. })), "{ran:?}");
+        let has_run = has_run.map(AtomicBool::into_inner);
+        assert!(!has_run[0] && !has_run[2], "seed {seed}: {has_run:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_before_files_are_compared_ends() {
+    let (told, stop) = mpsc::channel();
+    let (held, gone) = mpsc::channel::<()>();
+    let (held, of_rank_0) = (Mutex::new(Some(held)), Mutex::new((stop, gone)));
+    let ran = Sim::new(2).run_each(&Options::new(), |rank, network| {
+        let held = if rank == 0 { held.lock().take() } else { None };
+        network.process("hold", (), async move |()| drop(held));
+        if rank == 0 {
+            told.send(network.stop_handle()).expect("it is received");
+        } else {
+            // Rank 0 waits for what this one has, or is about to.
+            let (stop, gone) = &*of_rank_0.lock();
+            stop.recv().expect("it is sent").stop();
+            let ended = gone.recv_timeout(Duration::from_secs(60));
+            assert_eq!(ended, Err(RecvTimeoutError::Disconnected), "rank 0 has not ended");
+        }
+        words(network, "poem.txt", "to be or not");
+    });
+    let error = ran.expect_err("it was stopped");
+    assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
 }
 
 /// A process that sends these, and one that sends on what is twice as much.

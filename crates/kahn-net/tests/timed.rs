@@ -45,6 +45,22 @@ fn a_run_takes_the_same_time_each_time() {
 }
 
 #[test]
+fn files_are_compared_under_it_whether_they_are_mapped_or_read() {
+    static MAPPED: &str = "to be or not to be, in the file of this program";
+    let program = std::env::current_exe().expect("the system tells");
+    let read = MAPPED.to_owned();
+    for text in [MAPPED, &read] {
+        let ran = TimedSim::new(3, COSTS).run(&Options::new(), |_core, network| {
+            network.input(&program, text.as_bytes());
+            let (out, words) = network.channel_with(Channel::named("words").wire_within(text));
+            network.process("cut", out, async move |mut out| out.send_all(text.split(' ')).await);
+            network.fold("count", words, 0, |count, _word| count + 1)
+        });
+        assert_eq!(ran.expect("it runs").ran.result.take(), Some(12));
+    }
+}
+
+#[test]
 fn a_token_takes_as_long_for_each_hop_as_the_costs_say() {
     // It is taken, read, written, given, and under way.
     let hop = COSTS.overhead + 2 * COSTS.message + COSTS.overhead + COSTS.latency;

@@ -161,7 +161,8 @@ pub trait Links: Send + Sync {
     /// Returns which rank this is.
     fn rank(&self) -> usize;
 
-    /// Tells that the run is about to begin here.
+    /// Tells that the run is about to begin here, on the thread that runs it. It begins when this returns, which so
+    /// may wait until the other ranks have come as far.
     fn begins(&self, local: Arc<dyn Local>);
 
     /// Waits until a message of this channel may go to its receiver's rank; returns how many may.

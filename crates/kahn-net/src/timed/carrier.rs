@@ -69,7 +69,7 @@ impl TimedTransport {
 }
 
 impl Transport for TimedTransport {
-    fn send(&mut self, to: usize, bytes: &[u8]) {
+    fn send(&mut self, to: usize, bytes: &mut Vec<u8>) {
         self.out.entry(to).or_default().extend_from_slice(bytes);
     }
 

@@ -118,7 +118,7 @@ impl Traffic {
             | Frame::Confirmed { .. }
             | Frame::Free { .. }
             | Frame::Release { .. } => &mut self.chase,
-            Frame::Hello { .. } => &mut self.start,
+            Frame::Hello { .. } | Frame::Sum | Frame::Sums { .. } | Frame::Begin => &mut self.start,
             Frame::Refuse { .. }
             | Frame::End(_)
             | Frame::Ran { .. }

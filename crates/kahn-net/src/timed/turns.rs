@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The most bytes of a parcel, and those of its head, as over MPI.
+/// The most bytes of a parcel, and those of its head.
 const MOST_BYTES: usize = 32 << 10;
 const HEAD: usize = 16;
 
