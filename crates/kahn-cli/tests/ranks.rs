@@ -35,7 +35,7 @@ fn a_run_on_several_ranks_is_shown_with_the_processes_of_all() {
         ranks
     };
     // Each once: what moves messages from rank to rank is none of them.
-    let of_three = ["root", "element 1", "element 2"].map(of);
+    let of_three = ["root", "element 1", "element 3"].map(of);
     assert_eq!(of_three, [vec![Some(0)], vec![Some(2)], vec![Some(1)]]);
     let ids: BTreeSet<_> = view["processes"]
         .as_array()
@@ -70,7 +70,8 @@ fn a_report_tells_which_process_ran_where_and_what_went_from_rank_to_rank() {
     for line in [
         "3 ranks, placed by hand, the others in turn",
         "rank 2: times 2, times 3, times 5, copy",
-        "result: 100 messages from rank ",
+        // Numbers up to 1536 in one byte or two, behind four for the length.
+        "result: 100 messages, 563 B from rank 2 to rank 0",
         "the budget is that of each rank",
     ] {
         assert!(said.contains(line), "{line}: {said}");
@@ -86,6 +87,10 @@ fn a_report_tells_which_process_ran_where_and_what_went_from_rank_to_rank() {
     let told = report["channels"].as_array().expect("a list");
     for channel in channels {
         let known = told.iter().find(|one| one["name"] == channel["name"]).expect("there is one");
-        assert_eq!(channel["messages"], known["received"]);
+        assert_eq!(channel["messages"], known["carried"]);
+        assert_eq!(channel["bytes"], known["carried_bytes"]);
+        // What a number is written as.
+        let figures = ["messages", "bytes"].map(|figure| channel[figure].as_u64().expect("one"));
+        assert!((5 * figures[0]..=7 * figures[0]).contains(&figures[1]), "{channel}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use indicatif::HumanBytes;
 use kahn::Report;
 use kahn_net::RankTable;
 use serde_json::{Value, json};
@@ -18,18 +19,18 @@ pub(crate) struct Placed {
 impl Placed {
     /// What has placed them, in words.
     fn by(&self) -> String {
-        let others = self.table.shared_by().map_or("in turn".to_owned(), |by| format!("by {by}"));
-        if self.by_hand { format!("by hand, the others {others}") } else { others }
+        let others = self.table.placed_how();
+        if self.by_hand { format!("by hand, the others {others}") } else { others.to_owned() }
     }
 
-    /// The channels between ranks: names, ranks, messages received.
+    /// The channels between ranks: names, ranks, messages and their bytes.
     fn between<'a>(
         &'a self,
         report: &'a Report,
-    ) -> impl Iterator<Item = (&'a str, usize, usize, Option<u64>)> {
+    ) -> impl Iterator<Item = (&'a str, usize, usize, Option<(u64, u64)>)> {
         self.table.between().map(|(name, from, to)| {
             let channel = report.channels.iter().find(|channel| channel.name.as_str() == name);
-            (name, from, to, channel.map(|channel| channel.received))
+            (name, from, to, channel.map(|channel| (channel.carried, channel.carried_bytes)))
         })
     }
 
@@ -39,9 +40,11 @@ impl Placed {
             let here = self.table.placed().filter(|(_, at)| *at == rank).map(|(name, _)| name);
             let _ = write!(text, "\nrank {rank}: {}", here.collect::<Vec<_>>().join(", "));
         }
-        for (name, from, to, messages) in self.between(report) {
-            let messages = messages.map_or("-".to_owned(), |messages| messages.to_string());
-            let _ = write!(text, "\n{name}: {messages} messages from rank {from} to rank {to}");
+        for (name, from, to, carried) in self.between(report) {
+            let carried = carried.map_or("- messages".to_owned(), |(messages, bytes)| {
+                format!("{messages} messages, {}", HumanBytes(bytes))
+            });
+            let _ = write!(text, "\n{name}: {carried} from rank {from} to rank {to}");
         }
         if report.slot_bytes.1 > 0 {
             text.push_str(
@@ -53,7 +56,10 @@ impl Placed {
 
     pub(crate) fn json(&self, report: &Report) -> Value {
         let process = |(name, rank): (&str, usize)| json!({ "name": name, "rank": rank });
-        let channel = |(name, from, to, messages): (&str, usize, usize, Option<u64>)| json!({ "name": name, "from": from, "to": to, "messages": messages });
+        let channel = |(name, from, to, carried): (&str, usize, usize, Option<(u64, u64)>)| {
+            let (messages, bytes) = carried.unzip();
+            json!({ "name": name, "from": from, "to": to, "messages": messages, "bytes": bytes })
+        };
         json!({
             "count": self.ranks,
             "placed": self.by(),

@@ -82,6 +82,10 @@ pub(crate) enum Frame<'a> {
     Watched { number: u64, clock: u64, told: &'a [u8] },
     /// A piece of what is to be seen of a rank when the run is over.
     Last { part: &'a [u8] },
+    /// Asks what waits on a rank.
+    AskWaits { number: u64 },
+    /// The answer; see [`ranks::Local::waits`].
+    Waits { number: u64, told: &'a [u8] },
 }
 
 /// Writes bytes as what they are: a slice is written one by one.

@@ -24,6 +24,7 @@
 //! | `timed` | … under a virtual clock |
 //! | `within` | all ranks of a run within a program |
 //! | `window` | how many parcels are under way between two ranks |
+//! | `waits` | what processes wait for on all ranks, while the run goes on |
 //! | `watch` | what rank 0 gets to see of all ranks, and how their clocks go |
 //! | `error` | why a run over ranks gave no result |
 //!
@@ -60,6 +61,7 @@ mod rings;
 mod sim;
 mod timed;
 mod transport;
+mod waits;
 mod watch;
 mod way;
 mod window;

@@ -6,9 +6,12 @@ use crate::alike::Gate;
 use crate::files::Input;
 use crate::frame::Frame;
 use crate::placement::{Placement, RankTable, digests};
+use crate::waits::AskedWaits;
 use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
-use kahn::ranks::{Arrival, Batch, Chain, CutEnd, Joint, Links, Local, Shape, Standing};
+use kahn::ranks::{
+    Arrival, Batch, Carried, Chain, CutEnd, Joint, Links, Local, Shape, Standing,
+};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -24,9 +27,11 @@ pub(crate) struct RankLinks {
     pub(crate) gate: Gate,
     /// What sees this rank, set before it runs.
     pub(crate) watch: Mutex<Option<Arc<dyn Watch>>>,
+    /// What waits on the other ranks, if this is the first.
+    pub(crate) waits: AskedWaits,
     state: Mutex<State>,
     /// Has the thread look that speaks with other ranks.
-    ring: Box<dyn Fn() + Send + Sync>,
+    pub(crate) ring: Box<dyn Fn() + Send + Sync>,
 }
 
 impl fmt::Debug for RankLinks {
@@ -79,8 +84,9 @@ impl RankLinks {
         ring: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
         let state = State { out: vec![Vec::new(); ranks], ..State::default() };
-        let (inputs, gate, watch) = Default::default();
-        Self { rank, ranks, placement, inputs, gate, watch, state: Mutex::new(state), ring }
+        let (inputs, gate, watch, waits) = Default::default();
+        let state = Mutex::new(state);
+        Self { rank, ranks, placement, inputs, gate, watch, waits, state, ring }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -288,6 +294,7 @@ impl Links for RankLinks {
             let (channel, number, count) = (number(channel), way.sent, messages.len());
             Frame::Messages { channel, number, count, messages: messages.bytes() }.write(to);
             way.sent += count;
+            way.bytes += messages.bytes().len() as u64;
             *sent += 1;
         }
         let room = way.room();
@@ -297,6 +304,13 @@ impl Links for RankLinks {
             (self.ring)();
         }
         room
+    }
+
+    fn carried(&self, channel: usize) -> Carried {
+        match self.state.lock().ways.get(channel) {
+            Some(Way::To(way)) => Carried { messages: way.sent, bytes: way.bytes },
+            _ => Carried::default(),
+        }
     }
 
     fn closes(&self, channel: usize, has_failed: bool) {
@@ -360,6 +374,10 @@ impl Links for RankLinks {
 
     fn refuses(&self, channel: usize, why: String) {
         self.refuse(Some(number(channel)), why);
+    }
+
+    fn waits_elsewhere(&self) -> Vec<Option<Vec<u8>>> {
+        self.ask_waits()
     }
 
     fn may_rest(&self) {

@@ -183,6 +183,7 @@ impl<T: Transport> RankLoop<T> {
             Heard::Nothing | Heard::Lost => None,
         };
         self.watched.ends();
+        self.links.waits.close();
         (self.how, self.all_told.into_iter().map(told).collect())
     }
 
@@ -233,6 +234,7 @@ impl<T: Transport> RankLoop<T> {
                     self.all_told[from] = Heard::Told(Told::NotRun(why.to_owned()));
                 }
                 Ok(Some(frame)) if self.watched.takes(from, &frame, &self.links) => {}
+                Ok(Some(frame)) if self.links.takes_of_waits(from, &frame) => {}
                 // What is under way when the run is over is of no use.
                 Ok(Some(_)) if self.is_over => {}
                 Ok(Some(frame)) if frame.is_counted() => {

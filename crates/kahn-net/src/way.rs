@@ -49,6 +49,8 @@ pub(crate) struct Sending {
     pub(crate) to: usize,
     window: u64,
     pub(crate) sent: u64,
+    /// What these messages came to.
+    pub(crate) bytes: u64,
     granted: u64,
     pub(crate) has_closed: bool,
     /// Nothing receives any more.
@@ -81,6 +83,7 @@ impl Way {
                 to,
                 window,
                 sent: 0,
+                bytes: 0,
                 granted: window,
                 has_closed: false,
                 has_left: false,

@@ -38,6 +38,9 @@ pub struct Explanation {
     pub rings: Vec<Vec<RingMember>>,
     /// What would probably help.
     pub remedies: Vec<String>,
+    /// Ranks that have not told in time what their processes do, of a run on several.
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub silent: Vec<usize>,
 }
 
 /// A process that has not ended, and what it does.
@@ -311,6 +314,9 @@ impl fmt::Display for Explanation {
                 Some(first) => writeln!(f, " `{}`", first.process)?,
                 None => writeln!(f)?,
             }
+        }
+        for rank in self.silent.iter().take(SHOWN) {
+            writeln!(f, "  rank {rank} has not told in time what its processes do")?;
         }
         for remedy in self.remedies.iter().take(SHOWN) {
             writeln!(f, "help: {remedy}")?;

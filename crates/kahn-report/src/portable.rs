@@ -4,6 +4,7 @@
 //! may be missing is 0, or 1 and the value; a choice is its number and what it holds. What is read comes
 //! from another process: it is refused if it is not whole, and takes no more memory than there are bytes.
 
+use crate::ranks::Carried;
 use crate::{
     Activity, AtMessage, Ending, Explanation, Failure, Held, Identity, Misuse, MisuseKind, Name,
     ProcessCounter, ProcessCounts, RingMember, Waiting, WorkerReport,
@@ -312,7 +313,8 @@ impl Portable for Failure {
 
 portable_structs! {
     AtMessage { channel, number }
-    Explanation { waiting, rings, remedies }
+    Carried { messages, bytes }
+    Explanation { waiting, rings, remedies, silent }
     Waiting { process, activity, kind, is_stuck, created_at }
     RingMember { process, channel, full, operation }
     Held { channel, is_sender, messages }
@@ -407,6 +409,7 @@ mod tests {
                 operation: Some("send"),
             }]],
             remedies: vec!["give it room".to_owned()],
+            silent: vec![2],
         };
         assert_eq!(format!("{:?}", again(&explanation)), format!("{explanation:?}"));
         let kind = MisuseKind::Overlap { waiting: "a".into(), begun: "b".into() };

@@ -147,6 +147,15 @@ pub enum Arrival {
     Failure,
 }
 
+/// What has gone of a cut channel from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes, as those of a [`Batch`]: in their written form, each with the four of its length.
+    pub bytes: u64,
+}
+
 /// Carries the messages of cut channels between ranks; one for each rank of a run.
 ///
 /// A channel is named by its place among the [`channels`](Shape::channels). The functions are called by workers:
@@ -175,6 +184,12 @@ pub trait Links: Send + Sync {
     /// Takes the end of a channel that was sent to, after its last message.
     fn closes(&self, channel: usize, has_failed: bool);
 
+    /// Returns what has gone of this channel from here to its receiver's rank, as far as that is counted.
+    fn carried(&self, channel: usize) -> Carried {
+        let _ = channel;
+        Carried::default()
+    }
+
     /// Waits for what comes next on a channel from its sender's rank; messages are put into `into`, which has none.
     fn poll_next(
         &self,
@@ -191,6 +206,12 @@ pub trait Links: Send + Sync {
 
     /// Tells that a message could not be written, or was not read as one.
     fn refuses(&self, channel: usize, why: String);
+
+    /// Asks all other ranks what [waits](Local::waits) there, and returns what they tell, by rank, own and first left out:
+    /// nothing of one that has not told in time. Only on rank 0, by a thread that may wait; on others there is nothing.
+    fn waits_elsewhere(&self) -> Vec<Option<Vec<u8>>> {
+        Vec::new()
+    }
 
     /// Tells that nothing runs here, or hardly anything: it is time to ask whether the rank
     /// [rests](Local::rest).
@@ -237,6 +258,9 @@ pub trait Local: Send + Sync {
 
     /// Holds no chain any more, and does what follows from what was noted.
     fn release(&self);
+
+    /// Returns what processes wait for here, written down for rank 0; what runs goes on.
+    fn waits(&self) -> Vec<u8>;
 
     /// Notes that nothing receives from this channel on its receiver's rank any more.
     fn reader_left(&self, channel: usize);

@@ -49,7 +49,8 @@ pub(crate) fn explain(core: &Core) -> Explanation {
         // A second look that finds it elsewhere is told as it is: it was moving.
         Waiting { is_stuck, ..told(core, seen.task, seen.activity) }
     });
-    let mut explanation = Explanation { waiting: waiting.collect(), rings, remedies: Vec::new() };
+    let mut explanation =
+        Explanation { waiting: waiting.collect(), rings, ..Explanation::default() };
     explanation.remedies = remedies(&explanation);
     explanation
 }

@@ -10,6 +10,7 @@
 //! | `raw` | the memory of a channel, without its type |
 //! | `listing` | ends with credit, which the worker takes away |
 //! | `cold` | what is seldom needed of it |
+//! | `counts` | what happened on it, in figures |
 //! | `ring` | the slots |
 //! | `growth` | the order in which messages take them in a channel that has grown |
 //! | `closing` | how ends change hands and channels end |
@@ -29,6 +30,7 @@ mod adapters;
 pub(crate) mod capacities;
 pub(crate) mod closing;
 mod cold;
+pub(crate) mod counts;
 pub(crate) mod digest;
 pub(crate) mod endings;
 pub(crate) mod events;

@@ -411,7 +411,7 @@ impl ChannelRef {
     }
 
     /// How many messages went before the one of this number.
-    pub(super) fn before(self, number: u64) -> u64 {
+    pub(crate) fn before(self, number: u64) -> u64 {
         number.saturating_sub(self.base.load(Relaxed))
     }
 

@@ -2,6 +2,7 @@
 
 use super::capacities::Capacities;
 use super::closing;
+use super::counts::ChannelCounts;
 use super::endings::LastSender;
 use super::hold::Hold;
 use super::language::mark;
@@ -40,26 +41,6 @@ pub(crate) struct ChannelRecord {
     pub(crate) history: Option<History>,
     /// The receiver's process could be pruned or was dead at the end: its history may be cut.
     pub(crate) is_cut: bool,
-}
-
-/// What happened on a channel; also the sum over several.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ChannelCounts {
-    pub(crate) sent: u64,
-    pub(crate) received: u64,
-    pub(crate) remote: u64,
-    pub(crate) most_waiting: u32,
-    pub(crate) growths: u32,
-}
-
-impl ChannelCounts {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.received += other.received;
-        self.remote += other.remote;
-        self.most_waiting = self.most_waiting.max(other.most_waiting);
-        self.growths += other.growths;
-    }
 }
 
 /// What a channel has carried. The processes may have ended, and are to be compared only.
@@ -559,16 +540,6 @@ impl ChannelRef {
     fn is_cut(self) -> bool {
         self.owner(End::Receiver)
             .is_some_and(|task| task.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0)
-    }
-
-    fn counts(self) -> ChannelCounts {
-        ChannelCounts {
-            sent: self.messages(End::Sender),
-            received: self.messages(End::Receiver),
-            remote: self.remote.load(Relaxed),
-            most_waiting: self.most_waiting().load(Relaxed),
-            growths: self.growths().load(Relaxed),
-        }
     }
 
     /// What is to be told about it; `take`: its history goes along.

@@ -8,10 +8,18 @@ use kahn_engine::sync::Ordering::*;
 use kahn_engine::sync::system::clock;
 use kahn_engine::task::attribute;
 use kahn_engine::{Kind, Scheduler, TaskRef};
-use kahn_report::{Activity, Explanation, Held, RingMember, Waiting};
+use kahn_report::{Activity, Explanation, Held, Identity, RingMember, Waiting};
 
 /// Looks at every process that has not ended.
 pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explanation {
+    explain_each(scheduler, channels).0
+}
+
+/// … and tells their identities, too.
+pub(crate) fn explain_each(
+    scheduler: &Scheduler,
+    channels: &ChannelTable,
+) -> (Explanation, Vec<Identity>) {
     // While both tables are locked no process and no channel is recycled: names can be read.
     let table = scheduler.table.lock();
     let channels = channels.hold();
@@ -23,21 +31,20 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
         .map(|ring| members(ring))
         .collect();
     let running = scheduler.running();
+    processes.retain(|task| !task.has_ended() && is_told(*task));
     processes.sort_by_key(|task| task.info().identity);
-    let waiting = processes
-        .iter()
-        .filter(|task| !task.has_ended() && is_told(**task))
-        .map(|&task| Waiting {
-            process: task.info().name.clone(),
-            activity: activity(task, running.contains(&task), scheduler, &channels),
-            kind: kind_of(task),
-            is_stuck: false,
-            created_at: None,
-        })
-        .collect();
-    let mut explanation = Explanation { waiting, rings, remedies: Vec::new() };
+    let waiting = |task: &TaskRef| Waiting {
+        process: task.info().name.clone(),
+        activity: activity(*task, running.contains(task), scheduler, &channels),
+        kind: kind_of(*task),
+        is_stuck: false,
+        created_at: None,
+    };
+    let waiting = processes.iter().map(waiting).collect();
+    let identities = processes.iter().map(|task| task.info().identity).collect();
+    let mut explanation = Explanation { waiting, rings, ..Explanation::default() };
     explanation.remedies = remedies(&explanation);
-    explanation
+    (explanation, identities)
 }
 
 /// Whether it is told what a process does: not of one that works for another, nor of a part that waits for

@@ -48,7 +48,7 @@ mod look;
 mod prune;
 pub(crate) mod walk;
 
-pub(crate) use explain::{explain, is_told, remedy_of};
+pub(crate) use explain::{explain, explain_each, is_told, remedy_of};
 pub(crate) use look::{look, survey};
 
 use crate::channel::closing::{mark_dead_end, wake_sender};

@@ -41,7 +41,7 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::channel::untyped::{UntypedEnd, drop_without};
 use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Ordering::*};
 use kahn_engine::{Kind, Scheduler, TaskRef};
-use kahn_report::ranks::{Arrival, Batch, Joint, Links, Member, Shape, Stays};
+use kahn_report::ranks::{Arrival, Batch, Carried, Joint, Links, Member, Shape, Stays};
 use kahn_report::{BoxError, Ending, Identity};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -49,7 +49,7 @@ use std::task::{Context, Poll};
 
 /// What this rank has of the network.
 pub(crate) struct CutNetwork {
-    by: Arc<dyn Links>,
+    pub(super) by: Arc<dyn Links>,
     pub(super) rank: usize,
     /// The rank of each process that was there before the run, by its place in the shape.
     pub(super) ranks: Vec<usize>,
@@ -83,11 +83,15 @@ pub(super) struct CutRecord {
     pub(super) counted: (u64, u64),
     /// The links, by the places of their channels.
     pub(super) links: BTreeMap<usize, Identity>,
+    /// What went to other ranks of the channels that are cut, by their places.
+    pub(super) carried: BTreeMap<usize, Carried>,
 }
 
 impl CutRecord {
     pub(super) fn of(cut: &CutNetwork) -> Self {
-        let CutNetwork { rank, ranks, processes, channels, counted, links, .. } = cut;
+        let CutNetwork { by, rank, ranks, processes, channels, counted, links, .. } = cut;
+        let leads_away = |place: &&usize| ranks[channels[**place].1] == *rank;
+        let carried = links.keys().filter(leads_away).map(|place| (*place, by.carried(*place)));
         let channels = channels.iter().map(|(identity, from, to)| (*identity, (*from, *to)));
         Self {
             rank: *rank,
@@ -96,6 +100,7 @@ impl CutRecord {
             channels: channels.collect(),
             counted: *counted,
             links: links.iter().map(|(place, link)| (*place, link.identity)).collect(),
+            carried: carried.collect(),
         }
     }
 }

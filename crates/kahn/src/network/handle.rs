@@ -105,6 +105,9 @@ impl StopHandle {
 
     /// Tells what every process does right now. Empty when the run has ended.
     ///
+    /// On the first of several ranks it asks the others, and waits for a second at most: it is not to be called by the
+    /// thread that speaks with them. On another rank it tells of that alone.
+    ///
     /// # Examples
     ///
     /// ```
@@ -123,7 +126,7 @@ impl StopHandle {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        self.0.upgrade().map(|core| core.explain()).unwrap_or_default()
+        self.0.upgrade().map(|core| core.explain_all()).unwrap_or_default()
     }
 
     /// Returns how many messages have been received so far, on all channels that are open.

@@ -88,11 +88,6 @@ impl Left {
         Self { processes, readers, waits, dead }
     }
 
-    /// The rings of dead processes.
-    pub(super) fn rings(&self) -> Vec<Vec<Identity>> {
-        rings(&self.waits)
-    }
-
     /// Writers, each with a reader that would read on if that writer did.
     pub(super) fn read_on(&self) -> impl Iterator<Item = (Identity, Identity)> {
         let readers = self.readers.iter().filter(|channel| channel.reads && channel.is_last);
@@ -155,7 +150,7 @@ fn places(waits: &BTreeMap<Identity, Identity>) -> BTreeMap<Identity, Place> {
 }
 
 /// The rings of waits.
-fn rings(waits: &BTreeMap<Identity, Identity>) -> Vec<Vec<Identity>> {
+pub(super) fn rings(waits: &BTreeMap<Identity, Identity>) -> Vec<Vec<Identity>> {
     let mut walked: BTreeMap<Identity, Identity> = BTreeMap::new();
     let mut rings = Vec::new();
     for &start in waits.keys() {

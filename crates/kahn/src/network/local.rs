@@ -14,9 +14,9 @@ use crate::deadlock::walk::{Edge, edge_of};
 use crate::deadlock::{Found, is_dead};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
-use kahn_report::Identity;
 use kahn_report::observe::Subject;
 use kahn_report::ranks::{Chain, CutEnd, Full, Lead, Local, Reason, Seen, Standing};
+use kahn_report::{Identity, Portable as _};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
@@ -145,6 +145,13 @@ impl Local for HereLocal {
         if core.scheduler.language::<Kahn>().to_prune.has_any() {
             core.scheduler.look_again();
         }
+    }
+
+    fn waits(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let waits = self.0.upgrade().map(|core| core.waits()).unwrap_or_default();
+        waits.write(&mut bytes);
+        bytes
     }
 
     fn reader_left(&self, channel: usize) {

@@ -18,12 +18,13 @@
 use super::core::Verdict;
 use super::cut::CutRecord;
 use super::left::{Left, LeftChannel};
-use super::summary::RunPart;
+use super::summary::{Outline, RunPart};
+use super::waits::{ToldWaits, put_together};
 use crate::channel::endings::LastSender;
 use crate::channel::process::attribute;
-use crate::deadlock::remedy_of;
 use kahn_engine::ProcessRecord;
-use kahn_report::{Activity, Ending, Explanation, Identity, Name, RingMember, Waiting};
+use kahn_report::ranks::Carried;
+use kahn_report::{Ending, Explanation, Identity, Name};
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -67,6 +68,14 @@ impl<'a> Known<'a> {
             let (_, (from, to)) = self.cuts[0].channels[place];
             (self.cuts[0].ranks[from], self.cuts[0].ranks[to])
         })
+    }
+
+    /// What went of a channel from rank to rank.
+    fn carried(&self, channel: Identity) -> Carried {
+        let place = self.places.get(&channel);
+        let carried = place
+            .and_then(|place| self.cuts.iter().find_map(|cut| cut.carried.get(place)).copied());
+        carried.unwrap_or_default()
     }
 
     /// The process that a link stands for, when nothing could go on: the one that has the end there; others
@@ -170,6 +179,7 @@ pub(super) fn merged(cuts: &[CutRecord], mut parts: Vec<RunPart>) -> RunPart {
             record.counts.remote = record.counts.received;
             record.from = there.from;
         }
+        record.counts.carried = known.carried(record.identity);
     }
     channels.sort_by_key(|record| record.identity);
     let mut rest = parts.into_iter();
@@ -187,10 +197,11 @@ pub(super) fn merged(cuts: &[CutRecord], mut parts: Vec<RunPart>) -> RunPart {
                 whole.warnings.push(warning);
             }
         }
-        whole.outline.workers += part.outline.workers;
-        for mut worker in part.outline.worker_reports {
-            worker.worker = whole.outline.worker_reports.len();
-            whole.outline.worker_reports.push(worker);
+        let (Outline(whole), Outline(part)) = (&mut whole.outline, part.outline);
+        whole.workers += part.workers;
+        for mut worker in part.worker_reports {
+            worker.worker = whole.worker_reports.len();
+            whole.worker_reports.push(worker);
         }
     }
     whole
@@ -310,99 +321,18 @@ fn verdict(parts: &[RunPart], left: Option<&Left>) -> Option<Verdict> {
     })
 }
 
-/// What all ranks tell of their processes, with their ranks; and the rings that lead through several.
+/// What all ranks tell of their processes.
 fn explanation(parts: &[RunPart], left: Option<&Left>) -> Explanation {
-    let several = parts.len() > 1;
-    let named = |name: &Name, rank: usize| {
-        if several { Name::from(format!("{name} (rank {rank})")) } else { name.clone() }
-    };
-    let told = || {
-        parts.iter().enumerate().filter_map(|(rank, part)| match &part.verdict {
-            Some(Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) => {
-                Some((rank, part, own))
-            }
-            _ => None,
-        })
-    };
-    let of_rank = told().flat_map(|(rank, _, own)| own.waiting.iter().map(move |one| (rank, one)));
-    let ranks: BTreeMap<&Name, usize> =
-        of_rank.map(|(rank, waiting)| (&waiting.process, rank)).collect();
-    let place =
-        |name: &Name| ranks.get(name).map_or_else(|| name.clone(), |&rank| named(name, rank));
-    let mut waiting: Vec<(Option<Identity>, Waiting)> = Vec::new();
-    let (mut rings, mut remedies) = (Vec::new(), Vec::new());
-    for (rank, part, own) in told() {
-        let identities = part.left.as_ref().map(|left| &left.processes[..]).unwrap_or_default();
-        let fits = identities.len() == own.waiting.len();
-        for (number, one) in own.waiting.iter().enumerate() {
-            let mut one = one.clone();
-            one.process = named(&one.process, rank);
-            if let Some(peer) = peer_of(&mut one) {
-                *peer = place(peer);
-            }
-            waiting.push((identities.get(number).copied().filter(|_| fits), one));
+    let told = parts.iter().zip(0..).filter_map(|(part, rank)| match &part.verdict {
+        Some(Verdict::Deadlock(explanation) | Verdict::OverBudget { explanation, .. }) => {
+            let processes = part.left.as_ref().map(|left| &left.processes[..]);
+            Some(ToldWaits { rank, explanation, processes: processes.unwrap_or_default() })
         }
-        let member = |member: &RingMember| RingMember {
-            process: named(&member.process, rank),
-            ..member.clone()
-        };
-        rings.extend(own.rings.iter().map(|ring| ring.iter().map(member).collect::<Vec<_>>()));
-        for remedy in &own.remedies {
-            if !remedies.contains(remedy) {
-                remedies.push(remedy.clone());
-            }
-        }
-    }
-    waiting.sort_by_key(|(identity, _)| *identity);
-    name_awaited(&mut waiting, left);
-    let by_identity: BTreeMap<Identity, &Waiting> =
-        waiting.iter().filter_map(|(identity, waiting)| Some(((*identity)?, waiting))).collect();
-    for ring in left.map(Left::rings).unwrap_or_default() {
-        let member = |process: &Identity| {
-            let waiting = by_identity.get(process)?;
-            let Activity::Receives { channel, .. } = &waiting.activity else { return None };
-            Some(RingMember {
-                process: waiting.process.clone(),
-                channel: channel.clone(),
-                full: false,
-                operation: None,
-            })
-        };
-        let Some(mut members) = ring.iter().map(member).collect::<Option<Vec<_>>>() else {
-            continue;
-        };
-        let first = (0..ring.len()).min_by_key(|&at| ring[at]).unwrap_or(0);
-        members.rotate_left(first);
-        let is_known = |known: &Vec<RingMember>| {
-            known.iter().any(|member| member.process == members[0].process)
-        };
-        if !rings.iter().any(is_known) {
-            remedies.push(remedy_of(&members));
-            rings.push(members);
-        }
-    }
-    let waiting = waiting.into_iter().map(|(_, waiting)| waiting).collect();
-    Explanation { waiting, rings, remedies }
-}
-
-fn peer_of(waiting: &mut Waiting) -> Option<&mut Name> {
-    match &mut waiting.activity {
-        Activity::Receives { from: peer, .. } | Activity::Sends { to: peer, .. } => peer.as_mut(),
         _ => None,
-    }
-}
-
-/// Names the process that each dead one waits for: a link has the name of the process that had its end before
-/// the run.
-fn name_awaited(waiting: &mut [(Option<Identity>, Waiting)], left: Option<&Left>) {
-    let names: BTreeMap<Identity, Name> = waiting
-        .iter()
-        .filter_map(|(identity, waiting)| Some(((*identity)?, waiting.process.clone())))
-        .collect();
-    for (identity, one) in waiting {
-        let awaited = identity.and_then(|process| left?.waits.get(&process));
-        if let (Some(name), Some(peer)) = (awaited.and_then(|it| names.get(it)), peer_of(one)) {
-            *peer = name.clone();
-        }
+    });
+    let told: Vec<_> = told.collect();
+    match &told[..] {
+        [one] if parts.len() == 1 => one.explanation.clone(),
+        _ => put_together(&told, left.map_or(&BTreeMap::new(), |left| &left.waits)),
     }
 }

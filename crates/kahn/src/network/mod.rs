@@ -16,11 +16,10 @@
 //! | `weights` | what is told of growth and weights |
 //! | `replay` | processes that do again what they did in another run |
 //! | `cut` | one rank of a network: what runs there, and the links to what does not |
-//! | `chains` | … and its chains of waits, from link to link |
-//! | `local` | … what its links ask of it while it runs |
-//! | `part` | … and what ran there, when the run is over |
-//! | `merged` | … and what all ranks know together, when the run is over |
-//! | `portable` | … as bytes |
+//! | `chains`, `local` | … its chains of waits, from link to link, and what its links ask of it while it runs |
+//! | `waits` | … and what processes wait for on all ranks, put together |
+//! | `part`, `portable` | … and what ran there, when the run is over, also as bytes |
+//! | `merged` | … and what all ranks know together then |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `gone` | … opens when the run is over |
 //! | `core` | what all of these share |
@@ -53,6 +52,7 @@ mod requests;
 pub(crate) mod run;
 mod summary;
 mod told;
+mod waits;
 mod weights;
 
 pub use check::Problem;

@@ -291,6 +291,7 @@ impl RankRun {
             channels: own.channels.clone(),
             counted: own.counted,
             links: BTreeMap::new(),
+            carried: BTreeMap::new(),
         };
         Self { part: RunPart::unknown(own.counted, part.elapsed), cut }
     }

@@ -6,21 +6,30 @@
 use super::core::Verdict;
 use super::cut::CutRecord;
 use super::left::{Left, LeftChannel};
-use super::summary::RunPart;
+use super::summary::{Outline, RunPart};
+use crate::channel::counts::ChannelCounts;
 use crate::channel::digest::History;
 use crate::channel::endings::{AtEnds, LastSender};
-use crate::channel::table::{ChannelCounts, ChannelRecord};
+use crate::channel::table::ChannelRecord;
 use kahn_engine::scheduler::Elapsed;
 use kahn_report::{Portable, Report, Summary, WorkerReport, portable_enums, portable_structs};
 
 portable_structs! {
     AtEnds { channel, is_last, just_sent, sent, received, receiver, handed_on_at }
-    ChannelCounts { sent, received, remote, most_waiting, growths }
-    CutRecord { rank, ranks, processes, channels, counted, links }
+    ChannelCounts { sent, received, remote, carried, most_waiting, growths }
+    ChannelRecord {
+        identity, name, from, to, type_name, message_size, capacity, began_with, weight, counts,
+        history, is_cut,
+    }
+    CutRecord { rank, ranks, processes, channels, counted, links, carried }
     LastSender {
         writer, reader, was_seen, was_handed_on, was_received_before, was_kept, is_mark, at
     }
     LeftChannel { channel, writer, reader, reads, is_last }
+    RunPart {
+        verdict, records, last, left, is_whole, channels, folded_channels, from_outside, warnings,
+        created, slot_bytes, most_bytes, walks, counts, outline, elapsed,
+    }
 }
 
 portable_enums! {
@@ -48,113 +57,26 @@ impl Portable for Left {
     }
 }
 
-impl Portable for ChannelRecord {
-    fn write(&self, out: &mut Vec<u8>) {
-        let Self {
-            identity,
-            name,
-            from,
-            to,
-            type_name,
-            message_size,
-            capacity,
-            began_with,
-            weight,
-            counts,
-            history,
-            is_cut,
-        } = self;
-        identity.write(out);
-        name.write(out);
-        from.write(out);
-        to.write(out);
-        type_name.write(out);
-        message_size.write(out);
-        capacity.write(out);
-        began_with.write(out);
-        weight.write(out);
-        counts.write(out);
-        history.as_ref().map(|history| history.digests.clone()).write(out);
-        is_cut.write(out);
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            identity: Portable::read(bytes)?,
-            name: Portable::read(bytes)?,
-            from: Portable::read(bytes)?,
-            to: Portable::read(bytes)?,
-            type_name: Portable::read(bytes)?,
-            message_size: Portable::read(bytes)?,
-            capacity: Portable::read(bytes)?,
-            began_with: Portable::read(bytes)?,
-            weight: Portable::read(bytes)?,
-            counts: Portable::read(bytes)?,
-            history: Option::<Vec<u64>>::read(bytes)?
-                .map(|digests| History { digest: None, digests }),
-            is_cut: Portable::read(bytes)?,
-        })
-    }
-}
-
-impl Portable for RunPart {
+/// Without what digests messages: they are digested.
+impl Portable for History {
     fn write(&self, to: &mut Vec<u8>) {
-        let Self {
-            verdict,
-            records,
-            last,
-            left,
-            is_whole,
-            channels,
-            folded_channels,
-            from_outside,
-            warnings,
-            created,
-            slot_bytes,
-            most_bytes,
-            walks,
-            counts,
-            outline,
-            elapsed,
-        } = self;
-        verdict.write(to);
-        records.write(to);
-        last.write(to);
-        left.write(to);
-        is_whole.write(to);
-        channels.write(to);
-        folded_channels.write(to);
-        from_outside.write(to);
-        warnings.write(to);
-        created.write(to);
-        slot_bytes.write(to);
-        most_bytes.write(to);
-        walks.write(to);
-        counts.write(to);
-        outline.workers.write(to);
-        outline.worker_reports.write(to);
-        elapsed.write(to);
+        self.digests.write(to);
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            verdict: Portable::read(from)?,
-            records: Portable::read(from)?,
-            last: Portable::read(from)?,
-            left: Portable::read(from)?,
-            is_whole: Portable::read(from)?,
-            channels: Portable::read(from)?,
-            folded_channels: Portable::read(from)?,
-            from_outside: Portable::read(from)?,
-            warnings: Portable::read(from)?,
-            created: Portable::read(from)?,
-            slot_bytes: Portable::read(from)?,
-            most_bytes: Portable::read(from)?,
-            walks: Portable::read(from)?,
-            counts: Portable::read(from)?,
-            outline: outline(Portable::read(from)?, Portable::read(from)?),
-            elapsed: Portable::read(from)?,
-        })
+        Some(Self { digest: None, digests: Portable::read(from)? })
+    }
+}
+
+/// The workers: all else is told of the whole.
+impl Portable for Outline {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.workers.write(to);
+        self.0.worker_reports.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(Self::of_workers(Portable::read(from)?, Portable::read(from)?))
     }
 }
 
@@ -176,38 +98,39 @@ impl RunPart {
             most_bytes: 0,
             walks: 0,
             counts: false,
-            outline: outline(0, Vec::new()),
+            outline: Outline::of_workers(0, Vec::new()),
             elapsed,
         }
     }
 }
 
-/// What another rank tells of its workers; all else is told of the whole.
-fn outline(workers: usize, worker_reports: Vec<WorkerReport>) -> Report {
-    Report {
-        outcome: Summary::Finished,
-        chooses: false,
-        detail: None,
-        failures: Vec::new(),
-        policy: String::new(),
-        workers,
-        seconds: 0.0,
-        created: (0, 0),
-        slot_bytes: (0, 0),
-        most_bytes: 0,
-        grown: Vec::new(),
-        weight_unknown: Vec::new(),
-        walks: 0,
-        warnings: Vec::new(),
-        from_outside: Vec::new(),
-        processes: Vec::new(),
-        more_processes: None,
-        channels: Vec::new(),
-        more_channels: None,
-        meetings: Vec::new(),
-        more_meetings: None,
-        local_share: None,
-        rebalances: None,
-        worker_reports,
+impl Outline {
+    fn of_workers(workers: usize, worker_reports: Vec<WorkerReport>) -> Self {
+        Self(Report {
+            outcome: Summary::Finished,
+            chooses: false,
+            detail: None,
+            failures: Vec::new(),
+            policy: String::new(),
+            workers,
+            seconds: 0.0,
+            created: (0, 0),
+            slot_bytes: (0, 0),
+            most_bytes: 0,
+            grown: Vec::new(),
+            weight_unknown: Vec::new(),
+            walks: 0,
+            warnings: Vec::new(),
+            from_outside: Vec::new(),
+            processes: Vec::new(),
+            more_processes: None,
+            channels: Vec::new(),
+            more_channels: None,
+            meetings: Vec::new(),
+            more_meetings: None,
+            local_share: None,
+            rebalances: None,
+            worker_reports,
+        })
     }
 }

@@ -6,7 +6,7 @@ use super::local::HereLocal;
 use super::making::Whole;
 use super::options::Options;
 use super::replay::Again;
-use super::summary::{Outcome, RunPart, tell};
+use super::summary::{Outcome, Outline, RunPart, tell};
 use super::weights::too_heavy;
 use super::{Network, StopHandle};
 use crate::channel::events;
@@ -502,7 +502,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> 
         most_bytes: core.channels.most_used(),
         walks: core.resolver.get().map_or(0, Resolver::walks),
         counts: core.scheduler.settings().accounting != Accounting::Off,
-        outline,
+        outline: Outline(outline),
         elapsed,
     }
 }

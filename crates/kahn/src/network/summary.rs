@@ -4,9 +4,10 @@ use super::core::Verdict;
 use super::left::Left;
 use super::observed::Observed;
 use super::weights::{growth, owned_bytes, weight_unknown};
+use crate::channel::counts::ChannelCounts;
 use crate::channel::endings::LastSender;
 use crate::channel::events;
-use crate::channel::table::{ChannelCounts, ChannelRecord};
+use crate::channel::table::ChannelRecord;
 use kahn_engine::ProcessRecord;
 use kahn_engine::scheduler::Elapsed;
 use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
@@ -38,9 +39,13 @@ pub(super) struct RunPart {
     pub(super) most_bytes: u64,
     pub(super) walks: u64,
     pub(super) counts: bool,
-    pub(super) outline: Report,
+    pub(super) outline: Outline,
     pub(super) elapsed: Elapsed,
 }
+
+/// What the engine tells of a run, to which the rest of the report is added.
+#[derive(Debug)]
+pub(super) struct Outline(pub(super) Report);
 
 /// Tells what happened.
 pub(super) fn tell(part: RunPart) -> Outcome {
@@ -92,7 +97,7 @@ pub(super) fn tell(part: RunPart) -> Outcome {
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
         local_share: local_share(&channels, &folded_channels.1).filter(|_| part.counts),
-        ..part.outline
+        ..part.outline.0
     };
     events::end(&report);
     Outcome { report, channels, from_outside }
@@ -122,6 +127,8 @@ fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
         sent: counts.sent,
         received: counts.received,
         remote: counts.remote,
+        carried: counts.carried.messages,
+        carried_bytes: counts.carried.bytes,
         most_waiting: counts.most_waiting,
         capacity: 0,
         growths: counts.growths,

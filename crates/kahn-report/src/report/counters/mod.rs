@@ -484,6 +484,10 @@ counters! {
         received: u64, Messages, "received";
         /// Of those received, how many changed workers on their way.
         remote: u64, Messages, "remote";
+        /// Messages that went from its sender's rank to its receiver's; of a run on one rank none.
+        carried: u64, Messages, "";
+        /// Bytes of those in their written form, each with the four of its length.
+        carried_bytes: u64, Bytes, "";
         /// The most messages that the receiver found waiting.
         most_waiting: u32, Messages, "waiting";
         /// Its capacity at the end.

@@ -20,6 +20,8 @@ pub(in crate::report) fn report() -> Report {
         sent: 21,
         received: 22,
         remote: 23,
+        carried: 29,
+        carried_bytes: 30,
         most_waiting: 24,
         capacity: 25,
         growths: 26,
