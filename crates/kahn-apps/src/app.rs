@@ -26,7 +26,7 @@ use kahn_csp as csp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::table::APPS;
+use crate::table::{APPS, OF_SOME_VARIANTS};
 use crate::{Failure, Progress};
 #[cfg(feature = "communicating")]
 use crate::{Ran, Stop};
@@ -60,6 +60,21 @@ impl App {
     /// ```
     pub fn named(name: &str) -> Option<&'static Self> {
         APPS.iter().find(|app| app.name == name)
+    }
+
+    /// Returns whether a form heeds an option of the program's own, which is named by its id.
+    ///
+    /// ```
+    /// use kahn_apps::{App, Variant};
+    ///
+    /// let wordcount = App::named("wordcount").expect("it is in the table");
+    /// assert!(wordcount.heeds(Variant::MapReduce, "combine"));
+    /// assert!(!wordcount.heeds(Variant::Network, "combine"));
+    /// ```
+    pub fn heeds(&self, variant: Variant, option: &str) -> bool {
+        let mut of_some = OF_SOME_VARIANTS.iter();
+        let row = of_some.find(|(app, known, _)| (*app, *known) == (self.name, option));
+        row.is_none_or(|(.., variants)| variants.contains(&variant))
     }
 
     /// Prepares the program from its arguments as one would type them.

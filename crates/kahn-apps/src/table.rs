@@ -302,3 +302,11 @@ pub const APPS: &[App] = &[
         },
     },
 ];
+
+/// Options that only some variants of a program heed: the program, the option's id, and these variants.
+pub(crate) const OF_SOME_VARIANTS: &[(&str, &str, &[Variant])] = &[
+    ("wordcount", "combine", &[Variant::MapReduce]),
+    ("wordcount", "one_by_one", &[Variant::MapReduce]),
+    ("agents", "parts", &[Variant::DataParallel]),
+    ("mandelbrot", "yields", &[Variant::Communicating]),
+];

@@ -65,6 +65,10 @@ impl Program for Entry {
         (default_parts > 1).then_some(Parts { default: default_parts, most: most_parts })
     }
 
+    fn heeds(&self, form: Form, argument: &str) -> bool {
+        self.app.heeds(variant(self.app, form), argument)
+    }
+
     fn prepare(
         &self,
         matches: &ArgMatches,
@@ -82,10 +86,8 @@ struct Ready {
     program: Box<dyn kahn_apps::Program>,
 }
 
-impl Ready {
-    fn variant(&self, form: Form) -> Variant {
-        Variant::named(form.name, self.app.variants).expect("forms are made from variants")
-    }
+fn variant(app: &App, form: Form) -> Variant {
+    Variant::named(form.name, app.variants).expect("forms are made from variants")
 }
 
 impl Prepared for Ready {
@@ -101,7 +103,7 @@ impl Prepared for Ready {
             Purpose::Ranks => Compare::Written,
             Purpose::VerifyRanks => Compare::WrittenContents,
         };
-        let pending = kahn_apps::build(&*self.program, self.variant(form), network, compare)?;
+        let pending = kahn_apps::build(&*self.program, variant(self.app, form), network, compare)?;
         Ok(Box::new(move || pending().map(answer)))
     }
 
@@ -114,7 +116,7 @@ impl Prepared for Ready {
         let started = |stopper: kahn_apps::Stopper| {
             interrupt.running(Stopper::of(stopper.seen(), move || stopper.stop()));
         };
-        let ran = kahn_apps::run(&*self.program, self.variant(form), options, started)?;
+        let ran = kahn_apps::run(&*self.program, variant(self.app, form), options, started)?;
         Ok((answer(ran.answer), ran.report))
     }
 

@@ -41,7 +41,7 @@ struct ReplayArguments {
 
     /// Holds PROCESS before its N-th receive, lets all others go on until nothing can, and shows on
     /// standard output what waits for what and which messages stand in channels with a written form
-    #[arg(long, value_name = "PROCESS@N", conflicts_with = "ranks")]
+    #[arg(long, value_name = "PROCESS@N")]
     until: Option<Place>,
 
     /// Runs on N ranks within this program, wherever the recorded run was
@@ -114,6 +114,13 @@ impl Recorded {
             REPLAY => {
                 let ReplayArguments { again: asked, until, ranks, with_effects } =
                     ReplayArguments::from_arg_matches(matches)?;
+                if until.is_some() && ranks.is_some() {
+                    let what = "--until shows a run on one rank: how many messages stand in a channel between two \
+                                depends on time";
+                    let help = "leave --ranks out: on one rank the same passes on every channel, wherever the \
+                                recorded run was";
+                    return Err(Failure::input(what).with_help(help));
+                }
                 let replay = Replay::open(&asked.file).map_err(|error| refused(&asked, error))?;
                 Self { asked, how: How::Replay { replay, until, with_effects, ranks } }
             }

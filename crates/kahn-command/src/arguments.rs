@@ -90,7 +90,7 @@ fn checked(program: &dyn Program, parts: Option<usize>) -> Result<usize, Failure
 const FEW_PARTS: [usize; 3] = [1, 2, 3];
 
 const VARIANT: &str = "variant";
-const PARTS: &str = "parts";
+pub(crate) const PARTS: &str = "parts";
 const SEED: &str = "seed";
 
 fn variant() -> Arg {

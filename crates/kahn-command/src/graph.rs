@@ -17,7 +17,7 @@ pub(crate) fn graph(
     if let Some(path) = &arguments.svg {
         output::check_writable(path)?;
     }
-    let form = form_of(program, shape.variant.as_deref(), true)?;
+    let form = form_of(program, matches, shape.variant.as_deref(), true)?;
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     let mut network = Network::new();
     let ranks = arguments.ranks.ranks;

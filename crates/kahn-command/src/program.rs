@@ -6,9 +6,11 @@
 //!   forms                checked            network, nothing ran       not yet written
 //! ```
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use kahn::{Network, Options, Progress, Report};
 
+use crate::arguments::PARTS;
 use crate::{Answer, Failure, Interrupt};
 
 /// A program by name, with arguments of its own.
@@ -78,6 +80,13 @@ pub trait Program: Sync {
     /// Returns how many processes may share the work of a stage, if there is such a stage.
     fn parts(&self) -> Option<Parts> {
         None
+    }
+
+    /// Returns whether a form heeds an argument of the program's own, named by its id; typed for one that does not, it is
+    /// refused.
+    fn heeds(&self, form: Form, argument: &str) -> bool {
+        let _ = (form, argument);
+        true
     }
 
     /// Reads and checks arguments and input, so that only the run is left.
@@ -284,8 +293,38 @@ pub trait Prepared: Sync {
     }
 }
 
-/// Finds the form that `--variant` names, among those of these kinds; the first if it names none.
+/// Finds the form that `--variant` names, among those of these kinds, the first if it names none; and refuses what is
+/// typed and that does not heed.
 pub(crate) fn form_of(
+    program: &dyn Program,
+    matches: &ArgMatches,
+    typed: Option<&str>,
+    only_networks: bool,
+) -> Result<Form, Failure> {
+    let form = form_named(program, typed, only_networks)?;
+    let heeds = |form: Form, id: &str| {
+        let has_stages = id != PARTS || form.kind != Kind::Sequential;
+        has_stages && program.heeds(form, id)
+    };
+    let command = program.command();
+    let own = command.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
+    let is_typed = |id: &str| {
+        // Not every program has parts.
+        let is_known = matches.try_contains_id(id).is_ok();
+        is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let mut all = own.chain([(PARTS, Some(PARTS))]).filter(|(id, _)| is_typed(id));
+    let Some((id, long)) = all.find(|(id, _)| !heeds(form, id)) else { return Ok(form) };
+    let option = long.map_or_else(|| id.to_owned(), |long| format!("--{long}"));
+    let (name, form) = (command.get_name(), form.name);
+    let what = format!("{option} has no effect on the variant `{form}` of `{name}`");
+    let others = program.forms().iter().filter(|other| heeds(**other, id));
+    let others: Vec<_> = others.map(|other| other.name).collect();
+    let help = format!("leave it out, or choose another with --variant: {}", others.join(", "));
+    Err(Failure::input(what).with_help(help))
+}
+
+fn form_named(
     program: &dyn Program,
     typed: Option<&str>,
     only_networks: bool,

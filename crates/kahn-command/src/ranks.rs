@@ -54,7 +54,9 @@ pub(crate) fn run_over(
     mut arguments: RunArguments,
 ) -> Result<(), Failure> {
     let ranks = cluster.ranks();
-    if let Some(typed) = arguments.ranks.ranks.replace(ranks)
+    let typed = arguments.ranks.ranks.replace(ranks);
+    arguments.ranks.are_launched = typed.is_none();
+    if let Some(typed) = typed
         && typed != ranks
     {
         let what =
@@ -67,7 +69,7 @@ pub(crate) fn run_over(
     }
     let shape = Shape::of(matches);
     let prepare = || {
-        let form = network_form(program, &shape)?;
+        let form = network_form(program, matches, &shape)?;
         let options = arguments.options(program, form, &shape)?;
         Ok::<_, Failure>((form, options, program.prepare(matches, shape.settings(program)?)?))
     };
@@ -92,8 +94,12 @@ pub(crate) fn run_over(
 }
 
 /// The form that is asked for, if it is a network.
-pub(crate) fn network_form(program: &dyn Program, shape: &Shape) -> Result<Form, Failure> {
-    let form = form_of(program, shape.variant.as_deref(), false)?;
+pub(crate) fn network_form(
+    program: &dyn Program,
+    matches: &ArgMatches,
+    shape: &Shape,
+) -> Result<Form, Failure> {
+    let form = form_of(program, matches, shape.variant.as_deref(), false)?;
     if form.kind == Kind::Network {
         return Ok(form);
     }
@@ -134,7 +140,7 @@ pub(crate) struct RankArguments {
     #[arg(long, value_name = "PROCESS=RANK", value_parser = placed, requires = "ranks")]
     pub(crate) place: Vec<(String, usize)>,
 
-    /// Shares out the other processes by METIS, and not in turn: all of one weight, or as they were in the run of which
+    /// Shares out the other processes by METIS: all of one weight, or as they were in the run of which
     /// FILE is the report (--report-json), by their processor time if it is there (--accounting timing) or else by polls
     #[cfg_attr(not(feature = "partition"), arg(hide = true))]
     #[arg(long, value_name = "even|FILE", requires = "ranks")]
@@ -143,12 +149,21 @@ pub(crate) struct RankArguments {
     /// Whether a run on one rank is the same again of one on several: channels have their written forms.
     #[arg(skip)]
     were_several: bool,
+
+    /// Whether a launcher has said how many there are, and not what was typed.
+    #[arg(skip)]
+    are_launched: bool,
 }
 
 impl RankArguments {
     /// Those of the same run again, on so many ranks.
     pub(crate) fn again(self, ranks: Option<usize>) -> Self {
-        Self { were_several: self.ranks.is_some(), ranks, place: Vec::new(), weights: None }
+        Self { were_several: self.ranks.is_some(), ranks, ..Self::default() }
+    }
+
+    /// How many there are, if that is not among what was typed.
+    pub(crate) fn untyped(&self) -> Option<usize> {
+        self.ranks.filter(|_| self.are_launched)
     }
 
     /// What the network is built for.
@@ -240,89 +255,94 @@ pub(crate) struct SeenHere<'run> {
     /// How many ranks there are, and whether what they do is shown while the run goes on.
     pub(crate) ranks: usize,
     pub(crate) is_shown: bool,
+    /// Whether that takes the whole screen.
+    pub(crate) is_on_screen: bool,
     /// Set when it is known which process runs where.
     pub(crate) placed: &'run OnceLock<Placed>,
 }
 
-/// Runs a form that is a Kahn network on several ranks.
-#[expect(clippy::too_many_arguments, reason = "what is typed, and what is seen")]
-pub(crate) fn run<'env>(
-    prepared: &'env dyn Prepared,
-    form: Form,
-    options: &Options,
-    seed: u64,
-    arguments: &RunArguments,
-    interrupt: &Interrupt,
-    seen: SeenHere<'_>,
-    is_on_screen: bool,
-    one: Option<OneRank>,
-) -> Result<(Answer<'env>, Option<Report>), Failure> {
-    let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
-        return Err(Failure::input("on how many ranks?"));
-    };
-    let placement = arguments.ranks.placement()?;
-    // What is wrong with the network is told before it runs.
-    let mut network = Network::new();
-    drop(prepared.build(form, &mut network, Purpose::Ranks)?);
-    let found = table(&network, ranks, &placement)?;
-    drop(network);
-    // All may be placed on one rank, but not without a word.
-    let is_apart = found.cut().next().is_some() || found.kept_together().next().is_none();
-    if ranks > 1 && !is_apart {
-        return Err(nothing_is_cut(ranks, &found));
-    }
-    let is_cluster = one.is_some();
-    let first = Watching::of_first(seen).map(Arc::new);
-    let by_hand = !arguments.ranks.place.is_empty();
-    let _ = seen.placed.set(Placed { ranks, by_hand, table: found });
-    let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
-        match rank {
-            0 => seen.outside.prepare(network),
-            _ => seen.outside.prepare_another(network),
+/// A run of a Kahn network on several ranks.
+pub(crate) struct RunOnRanks<'run, 'env> {
+    pub(crate) prepared: &'env dyn Prepared,
+    pub(crate) form: Form,
+    pub(crate) options: &'run Options,
+    pub(crate) seed: u64,
+    pub(crate) arguments: &'run RunArguments,
+    pub(crate) interrupt: &'run Interrupt,
+    pub(crate) seen: SeenHere<'run>,
+    /// This rank, if the others are programs of their own.
+    pub(crate) one: Option<OneRank>,
+}
+
+impl<'env> RunOnRanks<'_, 'env> {
+    /// Runs it; on rank 0.
+    pub(crate) fn run(self) -> Result<(Answer<'env>, Option<Report>), Failure> {
+        let Self { prepared, form, options, seed, arguments, interrupt, seen, one } = self;
+        let ranks = seen.ranks;
+        let placement = arguments.ranks.placement()?;
+        // What is wrong with the network is told before it runs.
+        let mut network = Network::new();
+        drop(prepared.build(form, &mut network, Purpose::Ranks)?);
+        let found = table(&network, ranks, &placement)?;
+        drop(network);
+        // All may be placed on one rank, but not without a word.
+        let is_apart = found.cut().next().is_some() || found.kept_together().next().is_none();
+        if ranks > 1 && !is_apart {
+            return Err(nothing_is_cut(ranks, &found));
         }
-        let pending = prepared.build(form, network, Purpose::Ranks)?;
-        if rank == 0 {
-            let (here, handle) = (network.stop_handle(), network.stop_handle());
-            let now = first.as_ref().map_or_else(Arc::default, |first| first.now());
-            interrupt.running(Stopper::of(AllRanks { here, now }, move || handle.stop()));
-        }
-        Ok(pending)
-    };
-    let perform = || -> Result<Ran<_>, NetError> {
-        if let Some(one) = one {
-            let one = match first.clone() {
-                Some(first) => one.watched_by(first),
-                None => one,
-            };
-            let ran = one.run(options, |network| build(0, network))?;
-            return Ok(ran.expect("rank 0 tells"));
-        }
-        let sim = Sim::new(ranks).seed(seed).placement(placement);
-        let sim = match first.clone() {
-            Some(first) => {
-                let (arguments, replay) = (arguments.clone(), seen.outside.replay());
-                sim.watched(move |rank| match rank {
-                    0 => Arc::clone(&first) as _,
-                    _ => Arc::new(Watching::of_another(&arguments, replay.as_ref())) as _,
-                })
+        let is_cluster = one.is_some();
+        let first = Watching::of_first(seen).map(Arc::new);
+        let by_hand = !arguments.ranks.place.is_empty();
+        let _ = seen.placed.set(Placed { ranks, by_hand, table: found });
+        let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
+            match rank {
+                0 => seen.outside.prepare(network),
+                _ => seen.outside.prepare_another(network),
             }
-            None => sim,
+            let pending = prepared.build(form, network, Purpose::Ranks)?;
+            if rank == 0 {
+                let (here, handle) = (network.stop_handle(), network.stop_handle());
+                let now = first.as_ref().map_or_else(Arc::default, |first| first.now());
+                interrupt.running(Stopper::of(AllRanks { here, now }, move || handle.stop()));
+            }
+            Ok(pending)
         };
-        sim.run_each(options, build)
-    };
-    // Ranks of this program count together, those of a cluster each for itself.
-    let elsewhere = first.as_ref().filter(|_| is_cluster).map(|first| first.now());
-    let ran = match prepared.progress() {
-        Some(counted) if !is_on_screen => {
-            let done = || counted.done() + elsewhere.as_ref().map_or(0, |others| others.done());
-            progress::watched(&done, counted.total(), counted.unit(), perform)
-        }
-        _ => perform(),
-    };
-    let ran = ran.map_err(failure)?;
-    let pending = ran.result?;
-    let answer = run::answer_of(pending(), seen.outside)?;
-    Ok((answer, Some(ran.report)))
+        let perform = || -> Result<Ran<_>, NetError> {
+            if let Some(one) = one {
+                let one = match first.clone() {
+                    Some(first) => one.watched_by(first),
+                    None => one,
+                };
+                let ran = one.run(options, |network| build(0, network))?;
+                return Ok(ran.expect("rank 0 tells"));
+            }
+            let sim = Sim::new(ranks).seed(seed).placement(placement);
+            let sim = match first.clone() {
+                Some(first) => {
+                    let (arguments, replay) = (arguments.clone(), seen.outside.replay());
+                    sim.watched(move |rank| match rank {
+                        0 => Arc::clone(&first) as _,
+                        _ => Arc::new(Watching::of_another(&arguments, replay.as_ref())) as _,
+                    })
+                }
+                None => sim,
+            };
+            sim.run_each(options, build)
+        };
+        // Ranks of this program count together, those of a cluster each for itself.
+        let elsewhere = first.as_ref().filter(|_| is_cluster).map(|first| first.now());
+        let ran = match prepared.progress() {
+            Some(counted) if !seen.is_on_screen => {
+                let done = || counted.done() + elsewhere.as_ref().map_or(0, |others| others.done());
+                progress::watched(&done, counted.total(), counted.unit(), perform)
+            }
+            _ => perform(),
+        };
+        let ran = ran.map_err(failure)?;
+        let pending = ran.result?;
+        let answer = run::answer_of(pending(), seen.outside)?;
+        Ok((answer, Some(ran.report)))
+    }
 }
 
 /// Why all processes would run on rank 0.

@@ -79,7 +79,7 @@ impl Outside {
         asked: &RecordArguments,
         command: &Command,
         seed: u64,
-        cluster: Option<usize>,
+        untyped_ranks: Option<usize>,
     ) -> Result<Self, Failure> {
         let RecordArguments { record, bundle, bundle_without_messages, save_each } = asked;
         let Some(path) = record.as_ref().or(bundle.as_ref()) else {
@@ -103,8 +103,7 @@ impl Outside {
             })
         });
         // A replay is to know that it was of several ranks, which a launcher has started.
-        let is_typed = env::args_os().any(|word| word.to_string_lossy().starts_with("--ranks"));
-        let ranks = cluster.filter(|_| !is_typed).map(|ranks| Ok(format!("--ranks={ranks}")));
+        let ranks = untyped_ranks.map(|ranks| Ok(format!("--ranks={ranks}")));
         let arguments = arguments.chain(ranks);
         let header = Header {
             program: command.get_name().to_owned(),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::arguments::{ReportForm, RunArguments, Shape};
 use crate::placed::Placed;
 use crate::program::{Form, Kind, Prepared, Program, form_of};
-use crate::ranks::SeenHere;
+use crate::ranks::{RunOnRanks, SeenHere};
 use crate::recording::Outside;
 use crate::{Answer, Failure, Interrupt, messages, output, progress, ranks, result};
 
@@ -25,8 +25,8 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let shape = Shape::of(matches);
     let form = match &one {
-        Some(_) => ranks::network_form(program, &shape)?,
-        None => form_of(program, shape.variant.as_deref(), false)?,
+        Some(_) => ranks::network_form(program, matches, &shape)?,
+        None => form_of(program, matches, shape.variant.as_deref(), false)?,
     };
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
@@ -43,8 +43,8 @@ pub(crate) fn run(
     let mut outside = if let Some(again) = again {
         again
     } else {
-        let cluster = one.as_ref().and(arguments.ranks.ranks);
-        Outside::of(&arguments.record, &command, shape.seed(), cluster)?
+        let ranks = arguments.ranks.untyped();
+        Outside::of(&arguments.record, &command, shape.seed(), ranks)?
     };
     let interrupt = Interrupt::new(tracing.on_signal());
     let prepared = program.prepare(matches, shape.settings(program)?)?;
@@ -56,18 +56,19 @@ pub(crate) fn run(
         Kind::Network if is_apart => {
             outside.begin()?;
             let is_live = arguments.live.is_asked_for();
+            let live = arguments.live.start(command.get_name(), &interrupt)?;
             let seen = SeenHere {
                 tracing: &tracing,
                 outside: &outside,
                 ranks: arguments.ranks.ranks.unwrap_or(1),
-                placed: &placed,
                 is_shown: is_live || one.is_some() && progress::is_watched(),
+                is_on_screen: live.is_shown(),
+                placed: &placed,
             };
-            let live = arguments.live.start(command.get_name(), &interrupt)?;
-            let (seed, is_shown) = (shape.seed(), live.is_shown());
-            let ran = ranks::run(
-                &*prepared, form, &options, seed, arguments, &interrupt, seen, is_shown, one,
-            );
+            let (prepared, options, seed) = (&*prepared, &options, shape.seed());
+            let (arguments, interrupt) = (arguments, &interrupt);
+            let run = RunOnRanks { prepared, form, options, seed, arguments, interrupt, seen, one };
+            let ran = run.run();
             drop(live);
             ran
         }

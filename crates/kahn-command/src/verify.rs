@@ -29,7 +29,7 @@ pub(crate) fn verify(
 ) -> Result<(), Failure> {
     let shape = Shape::of(matches);
     let placing = &arguments.placing;
-    let form = form_of(program, shape.variant.as_deref(), true)?;
+    let form = form_of(program, matches, shape.variant.as_deref(), true)?;
     let interrupt = Interrupt::new(|| messages::note("what is verified is not traced"));
     let mut prepared = Vec::new();
     for settings in shape.all_settings(program)? {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use indicatif::HumanBytes;
 use kahn::observe::{Look, Observer, Sampled, Survey};
 use kahn::{Explanation, Progress, StopHandle};
 use kahn_net::{Clock, Heard, Watch};
@@ -21,6 +22,45 @@ use crate::trace::{Other, Tracing};
 /// The most bytes of a piece of what is told when the run is over.
 const PIECE: usize = 32 << 10;
 
+/// The most bytes that rank 0 keeps of what all others tell when the run is over.
+const MOST_TOLD: usize = 1 << 30;
+
+/// What others tell when the run is over, piece by piece, as far as there is room.
+#[derive(Debug, Default)]
+struct ToldLast {
+    by_rank: BTreeMap<usize, Pieces>,
+    kept: usize,
+}
+
+/// What one of them has told.
+#[derive(Debug, Default)]
+struct Pieces {
+    kept: Vec<u8>,
+    /// Bytes for which there was no room.
+    lost: usize,
+}
+
+impl ToldLast {
+    fn add(&mut self, rank: usize, piece: &[u8], most: usize) {
+        let pieces = self.by_rank.entry(rank).or_default();
+        if pieces.lost > 0 || piece.len() > most - self.kept {
+            // What is not whole is of no use.
+            self.kept -= pieces.kept.len();
+            pieces.lost += std::mem::take(&mut pieces.kept).len() + piece.len();
+        } else {
+            pieces.kept.extend(piece);
+            self.kept += piece.len();
+        }
+    }
+
+    /// All that a rank has told; how many bytes it was, if there was no room for it.
+    fn take(&mut self, rank: usize) -> Result<Vec<u8>, usize> {
+        let Pieces { kept, lost } = self.by_rank.remove(&rank).unwrap_or_default();
+        self.kept -= kept.len();
+        if lost > 0 { Err(lost) } else { Ok(kept) }
+    }
+}
+
 /// What is seen of one rank.
 #[derive(Default)]
 pub(crate) struct Watching {
@@ -34,8 +74,7 @@ pub(crate) struct Watching {
     /// On rank 0.
     tracing: Option<Tracing>,
     recorder: Option<Arc<Recorder>>,
-    /// What others have told, by rank.
-    told: Mutex<BTreeMap<usize, Vec<u8>>>,
+    told: Mutex<ToldLast>,
     /// What another rank does, if the run is shown, and how far it is.
     views: Option<Arc<RankViews>>,
     progress: OnceLock<Progress>,
@@ -185,18 +224,43 @@ impl Watch for Watching {
     fn hears(&self, rank: usize, what: Heard<'_>) {
         match what {
             Heard::Now(told) => self.now.hears(rank, told),
-            Heard::Last(piece) => {
-                self.told.lock().entry(rank).or_default().extend(piece);
-            }
+            Heard::Last(piece) => self.told.lock().add(rank, piece, MOST_TOLD),
             Heard::Clock(clock) => {
-                let told = self.told.lock().remove(&rank).unwrap_or_default();
-                if self.take(rank, &told, clock).is_none() {
-                    messages::note(format_args!(
+                let told = self.told.lock().take(rank);
+                match told {
+                    Ok(told) if self.take(rank, &told, clock).is_some() => {}
+                    Ok(_) => messages::note(format_args!(
                         "rank {rank} has not told what is to be seen of it"
-                    ));
+                    )),
+                    Err(bytes) => messages::note(format_args!(
+                        "{} of what is to be seen of rank {rank} are lost: rank 0 keeps {} of all ranks; \
+                         `--trace-events N` traces less",
+                        HumanBytes(bytes as u64),
+                        HumanBytes(MOST_TOLD as u64)
+                    )),
                 }
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ranks_tell_last_is_bounded_and_what_is_lost_is_counted() {
+        let mut told = ToldLast::default();
+        told.add(1, b"four", 10);
+        told.add(2, b"five!", 10);
+        // There is room for one byte more, and this rank needs two: all of it goes.
+        told.add(2, b"..", 10);
+        told.add(2, b".", 10);
+        told.add(3, b"sixsix", 10);
+        assert_eq!(told.take(1), Ok(b"four".to_vec()));
+        assert_eq!(told.take(2), Err(8));
+        assert_eq!(told.take(3), Ok(b"sixsix".to_vec()));
+        assert_eq!((told.take(4), told.kept), (Ok(Vec::new()), 0));
     }
 }

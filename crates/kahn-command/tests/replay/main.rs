@@ -384,6 +384,13 @@ fn what_is_there_before_a_receive_is_shown_the_same_under_every_schedule() {
         assert_eq!((code, result.as_str()), (Some(2), ""), "{place}");
         assert!(told.contains(what), "{place}: {told}");
     }
+    let (code, result, told) = said(&replayed(&file, &["--until", "add@3", "--ranks", "2"]));
+    assert_eq!((code, result.as_str()), (Some(2), ""));
+    assert!(
+        told.contains("--until shows a run on one rank")
+            && told.contains("help: leave --ranks out"),
+        "{told}"
+    );
 }
 
 /// What is in a folder.
