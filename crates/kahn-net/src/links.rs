@@ -9,9 +9,7 @@ use crate::placement::{Placement, RankTable, digests};
 use crate::waits::AskedWaits;
 use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
-use kahn::ranks::{
-    Arrival, Batch, Carried, Chain, CutEnd, Joint, Links, Local, Shape, Standing,
-};
+use kahn::ranks::{Arrival, Batch, Carried, Chain, CutEnd, Joint, Links, Local, Shape, Standing};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;

@@ -37,8 +37,8 @@ fn asked<'env>(
 }
 
 /// A process on this rank that hands on what it receives.
-fn hands_on<'env>(
-    network: &mut Network<'env>,
+fn hands_on(
+    network: &mut Network<'_>,
     name: &'static str,
     rank: usize,
     (from, to): (Receiver<u64>, Sender<u64>),

@@ -125,7 +125,9 @@ impl Traffic {
             | Frame::NotRun { .. }
             | Frame::Watch { .. }
             | Frame::Watched { .. }
-            | Frame::Last { .. } => &mut self.finish,
+            | Frame::Last { .. }
+            | Frame::AskWaits { .. }
+            | Frame::Waits { .. } => &mut self.finish,
         }
     }
 }
