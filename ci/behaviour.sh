@@ -227,6 +227,7 @@ without_mutation '' -p kahn-net --test chase
 without_mutation '' -p kahn-net --test held
 without_mutation '' -p kahn-net --lib
 without_mutation '' -p kahn-net --test alike
+without_mutation '' -p kahn-net --test waits
 
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
@@ -250,7 +251,7 @@ mutation more-go-than-there-is-room-for '--test held' what_is_in_a_channel ../..
     's/let mut left = most\.max\(1\);/let mut left = u64::MAX - most.min(1);/'
 mutation messages-come-one-by-one '--test held' what_comes_together ../../kahn/src/channel/untyped.rs \
     's/while channel\.sender\.credit\.get\(\) > 0/if channel.sender.credit.get() > 0/'
-mutation weights-are-forgotten --lib groups_are_shared_out_by_their_weights placement.rs \
+mutation weights-are-forgotten --lib groups_are_shared_out_by_their_weights placement/mod.rs \
     's/weight\(&self\.weights\.processes, &process\.name\)\.unwrap_or\(1\)/1/'
 mutation any-file-will-do '--test alike' a_rank_that_has_another_file alike.rs \
     's/position\(\|\(own, there\)\| own != there\)/position(|(own, there)| own.len() != there.len())/'
@@ -266,8 +267,16 @@ mutation histories-of-senders '--test alike' runs_are_compared_by ../../kahn/src
     's/cut\.ranks\[to\] == cut\.rank/cut.ranks[to] != cut.rank/'
 mutation a-party-outlives-what-it-borrows '--test alike' is_not_given_to_a_party ../../kahn/src/channel/wire.rs \
     's/is_short: F::IS_SHORT/is_short: false/'
-mutation what-the-program-says-of-ranks --lib what_the_program_says_counts placement.rs \
+mutation what-the-program-says-of-ranks --lib what_the_program_says_counts placement/mod.rs \
     's/filter\(\|\(_, rank\)\| \*rank < ranks\)/filter(|_| false)/'
+mutation blocks-of-one-kind --lib groups_are_dealt_out placement/mod.rs \
+    's/ && groups::are_shared\(kinds, ranks\)/ \&\& kinds.count() <= usize::MAX/'
+mutation bytes-are-not-counted '--test alike' what_goes_from_rank_to_rank links.rs \
+    's/way\.bytes \+= messages\.bytes\(\)\.len\(\) as u64;/way.bytes += messages.len();/'
+mutation late-answers-count --lib what_is_told_under_another_number waits.rs \
+    's/question\.number == number/question.number >= number/'
+mutation on-its-way-is-not-sent '--test waits' no_ring_is_told ../../kahn/src/network/waits.rs \
+    's/peer\.messages < one\.number/peer.messages < u64::MAX - one.number/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
     's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
 mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \
@@ -492,7 +501,7 @@ mutation steals-not-counted "$laws" what_is_stolen_is_counted ../../kahn-policie
     's/own\.steals\.win\(\);//'
 mutation tries-not-counted "$laws" counters_fit_together ../../kahn-policies/src/queues.rs \
     's/own\.steals\.try_one\(\);//'
-mutation growths-not-counted "$laws" counted_where_a_ring_had_to_be_found channel/table.rs \
+mutation growths-not-counted "$laws" counted_where_a_ring_had_to_be_found channel/counts.rs \
     's/growths: self\.growths\(\)\.load\(Relaxed\),/growths: 0,/'
 mutation others-not-told "$laws" a_hundred_thousand_short network/summary.rs \
     's/more_channels: \(folded_channels\.0 > 0\)/more_channels: (folded_channels.0 == u64::MAX)/'

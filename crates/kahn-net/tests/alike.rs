@@ -1,6 +1,6 @@
 //! What all ranks must have alike, and what runs on ranks are compared by.
 
-use kahn::{Channel, Network, Options, Summary};
+use kahn::{Channel, Network, Options, Process, Receiver, Sender, Summary};
 use kahn_net::{NetError, Placement, Ran, Sim};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -169,4 +169,30 @@ fn an_end_of_a_channel_beside_what_is_borrowed_is_not_given_to_a_party() {
     let (out, words) = network.channel_beside("words", &text[..]);
     network.for_each("ignore", words, |_: u64| {});
     let _out = network.outside("party", out);
+}
+
+#[test]
+fn what_goes_from_rank_to_rank_is_counted_in_messages_and_in_bytes() {
+    let ran = Sim::new(2).run(&Options::new(), |network| {
+        let (out, numbers) = network.channel_with(Channel::named("numbers").initial([7]).wire());
+        network.process("count", out, async |mut out| out.send_all(0..100_u64).await);
+        let (out, within) = network.channel_with(Channel::named("within").wire());
+        network.process_with(Process::named("hand on").rank(0), (numbers, out), hand_on);
+        network.fold("sum", within, 0, |sum, n: u64| sum + n)
+    });
+    let report = ran.expect("it runs").report;
+    let carried = |name: &str| {
+        let mut channels = report.channels.iter();
+        let one = channels.find(|one| one.name.as_str() == name).expect("there is one");
+        (one.received, one.carried, one.carried_bytes)
+    };
+    // The first message lies on both ranks. Each number is a byte behind four for its length.
+    assert_eq!(carried("numbers"), (101, 100, 500));
+    assert_eq!(carried("within"), (101, 0, 0));
+}
+
+async fn hand_on((mut from, mut to): (Receiver<u64>, Sender<u64>)) {
+    while let Some(number) = from.recv().await {
+        to.send(number).await;
+    }
 }
