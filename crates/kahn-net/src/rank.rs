@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What ranks say to each other has this form.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]

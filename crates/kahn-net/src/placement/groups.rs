@@ -117,7 +117,9 @@ mod tests {
             let places = in_blocks(&vec![1; free], on.clone());
             prop_assert!(places.is_sorted_by(|one, next| one >= next));
             let mut all = on.clone();
-            places.iter().for_each(|rank| all[*rank] += 1);
+            for rank in &places {
+                all[*rank] += 1;
+            }
             let least = *all.iter().min().expect("there is a rank");
             for (rank, count) in all.iter().enumerate() {
                 // One that has more than its share had it before.
