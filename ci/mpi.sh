@@ -172,6 +172,20 @@ for stopped in 0 1; do
     kill -9 "${all[@]}"
     wait $job || true
 
+    # What is under way between them is bounded by their window.
+    ranks 2 "$target/debug/examples/stream" --four-seconds > "$target/most" &
+    job=$!
+    find_ranks 2 'examples/stream --four-seconds'
+    sleep 1
+    kill -STOP "${all[$stopped]}"
+    sleep 2
+    kill -CONT "${all[$stopped]}"
+    wait $job || { echo 'a rank was stopped for two seconds, and the run has failed'; exit 1; }
+    sort "$target/most"
+    awk '{ if ($5 > 8) exit 1; ranks++ } END { if (ranks != 2) exit 1 }' "$target/most" \
+        || { echo 'more than 8 parcels were under way'; exit 1; }
+    rm "$target/most"
+
     ranks 2 "$target/debug/examples/stream" --wait > /dev/null &
     job=$!
     find_ranks 2 'examples/stream --wait'

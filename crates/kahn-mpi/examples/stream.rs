@@ -1,5 +1,5 @@
 //! What goes from rank to rank and how fast, on two ranks: messages of eight bytes, one message there and back,
-//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended; with `--wait` all wait for a message that
+//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended, with `--four-seconds` tiles for so long; with `--wait` all wait for a message that
 //! comes after six seconds.
 //!
 //! ```text
@@ -77,6 +77,27 @@ fn for_ever(network: &mut Network<'static>) {
     network.for_each("add up", numbers, |_| {});
 }
 
+/// Tiles go for four seconds.
+fn four_seconds(network: &mut Network<'static>) {
+    let tiles = Channel::<Vec<u64>>::named("tiles").capacity(256).wire_raw();
+    let (out, tiles) = network.channel_with(tiles);
+    network.process("count", out, async |mut out| {
+        let since = Instant::now();
+        let mut number = 0;
+        while since.elapsed() < Duration::from_secs(4) {
+            out.send(vec![number; TILE]).await;
+            number += 1;
+        }
+    });
+    network.process("add up", tiles, async |mut tiles| {
+        let mut count = 0;
+        while let Some(tile) = tiles.recv().await {
+            assert_eq!(tile[..1], [count], "tiles are lost");
+            count += 1;
+        }
+    });
+}
+
 fn wait(network: &mut Network<'static>) {
     let (out, late) = network.channel_with(Channel::<u64>::named("late").wire());
     network.blocking("pause", out, |mut out| {
@@ -114,11 +135,19 @@ fn main() -> ExitCode {
         }
     };
     let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
-    let alone: [(&str, Build); 2] = [("--for-ever", for_ever), ("--wait", wait)];
+    let alone: [(&str, Build); 3] =
+        [("--for-ever", for_ever), ("--four-seconds", four_seconds), ("--wait", wait)];
     if let Some((_, network)) = alone.into_iter().find(|(argument, _)| has(argument)) {
         let ran = world.run(&Options::new().workers(1), &placement(&world, network), network);
         return match ran {
-            Ok(_) => ExitCode::SUCCESS,
+            Ok(_) => {
+                println!(
+                    "rank {}: at most {} parcels under way",
+                    world.rank(),
+                    world.most_under_way()
+                );
+                ExitCode::SUCCESS
+            }
             Err(error) => {
                 eprintln!("error: rank {}: {error}", world.rank());
                 ExitCode::FAILURE

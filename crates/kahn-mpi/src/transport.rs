@@ -1,15 +1,8 @@
 //! Bytes between ranks as messages of MPI.
 //!
-//! MPI keeps what has come and was not asked for, without bound. So each pair of ranks has a *window*: a message
-//! ends with how many *parcels* its sender has received from the other, and at most [`WINDOW`] parcels are
-//! under way that the other has not told of. Counted in parcels, for each other rank:
-//!
-//! | | what |
-//! |---|---|
-//! | `sent` | given to MPI |
-//! | `known` | of these the other has told that it has received; `sent` − `known` ≤ `WINDOW` |
-//! | `received` | come from the other |
-//! | `told` | of these the other was told |
+//! MPI keeps what has come and was not asked for, without bound. So bytes go in *parcels*, and between two ranks there is a
+//! [`Window`]: a message ends with how many parcels its sender has received from the other, and at most [`WINDOW`]
+//! are under way that the other has not told of.
 //!
 //! | a message is | its bytes | sent when |
 //! |---|---|---|
@@ -20,13 +13,9 @@
 //! was not told of. A receipt is sent for half a window of parcels; for those, its receiver had taken all
 //! receipts of the windows before, or could not have sent them.
 //!
-//! *The window opens again.* If it is closed, the other has not told of `WINDOW` parcels. Either they have not all been
-//! received: MPI delivers them, and a rank takes what comes whatever its channels hold. Or all have, and then it has
-//! told of all but less than half of them.
-//!
 //! *Runs do not mix.* A rank comes to the barrier between two when all its parcels were told of, and drops what comes
 //! there. A rank that has passed the barrier may begin the next run while others are yet to pass it; what it
-//! sends has the number of that run, and is kept for it.
+//! sends has the number of that run, and is kept for it. What has the number of a run that is over is dropped.
 //!
 //! Parcels are memory that goes from hand to hand: what a rank has written becomes a parcel, and where that comes it is
 //! read. Few bytes are copied instead, so that little memory is kept for them.
@@ -37,11 +26,11 @@
 #![expect(clippy::disallowed_methods, reason = "how long it looks is no input of a network")]
 
 use crate::calls::{Mpi, ReceiveRequest, SendRequest, abort};
-use kahn_net::{Event, Transport};
+use kahn_net::{Event, Transport, Window};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Parcels under way to a rank of which it has not told.
@@ -78,6 +67,8 @@ pub(crate) struct Bell {
     rung: Condvar,
     /// The job is to end at once, for this rank cannot go on.
     aborts: AtomicBool,
+    /// The most parcels that were under way to a rank at once.
+    most_under_way: AtomicU64,
 }
 
 impl Bell {
@@ -87,6 +78,11 @@ impl Bell {
         *self.has_rung.lock() = true;
         self.rung.notify_one();
         std::thread::yield_now();
+    }
+
+    /// The most parcels that were under way to a rank at once.
+    pub(crate) fn most_under_way(&self) -> u64 {
+        self.most_under_way.load(Relaxed)
     }
 
     /// Has the thread end the job.
@@ -114,16 +110,19 @@ impl Bell {
 }
 
 /// What there is between this rank and another.
-#[derive(Default)]
 struct Pair {
     /// Parcels that are to go, the last of which may be filled yet; their tails are written when they go.
     out: VecDeque<Vec<u8>>,
     /// In the order in which they were given to MPI.
     under_way: VecDeque<SendRequest>,
-    sent: u64,
-    known: u64,
-    received: u64,
-    told: u64,
+    window: Window,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        let (out, under_way) = Default::default();
+        Self { out, under_way, window: Window::of(WINDOW) }
+    }
 }
 
 /// The ranks of a job, for one run after the other.
@@ -170,15 +169,15 @@ impl MpiTransport {
     /// Gives MPI what the window to a rank allows.
     fn send_parcels(&mut self, to: usize) {
         let pair = &mut self.pairs[to];
-        while pair.sent - pair.known < WINDOW
+        while pair.window.is_open()
             && let Some(mut parcel) = pair.out.pop_front()
         {
-            parcel.extend(pair.received.to_le_bytes());
+            parcel.extend(pair.window.send().to_le_bytes());
             parcel.extend(self.run.to_le_bytes());
             pair.under_way.push_back(self.mpi.send(to, parcel));
-            pair.sent += 1;
-            pair.told = pair.received;
         }
+        // A figure: nothing is read by it.
+        self.bell.most_under_way.fetch_max(pair.window.most_under_way(), Relaxed);
     }
 
     /// Makes parcels of bytes.
@@ -205,10 +204,9 @@ impl MpiTransport {
     /// Tells a rank how much has come from it, if it has not been told of so many parcels.
     fn send_receipt(&mut self, to: usize, from: u64) {
         let pair = &mut self.pairs[to];
-        if pair.received - pair.told >= from {
-            let receipt = [pair.received.to_le_bytes(), self.run.to_le_bytes()].concat();
+        if let Some(received) = pair.window.receipt(from) {
+            let receipt = [received.to_le_bytes(), self.run.to_le_bytes()].concat();
             pair.under_way.push_back(self.mpi.send(to, receipt));
-            pair.told = pair.received;
         }
     }
 
@@ -242,17 +240,15 @@ impl MpiTransport {
             let (known, run) = if tail.len() == TAIL { (number(0), number(8)) } else { (0, 0) };
             bytes.truncate(length);
             let pair = &mut self.pairs[from];
-            if known <= pair.sent {
-                pair.known = pair.known.max(known);
-            }
+            pair.window.hear(known);
             let is_parcel = !bytes.is_empty();
             if is_parcel {
-                pair.received += 1;
+                pair.window.receive();
             }
             let is_early = is_parcel && run > self.run;
             if is_early {
                 self.early.push_back((from, bytes.clone()));
-            } else if let Some(into) = &mut into {
+            } else if let Some(into) = into.as_mut().filter(|_| run == self.run) {
                 if into[from].is_empty() && bytes.len() >= FEW {
                     std::mem::swap(&mut into[from], &mut bytes);
                 } else {
@@ -283,7 +279,7 @@ impl MpiTransport {
                 self.send_parcels(rank);
                 self.send_receipt(rank, 1);
                 let pair = &self.pairs[rank];
-                is_all_known &= pair.out.is_empty() && pair.known == pair.sent;
+                is_all_known &= pair.out.is_empty() && pair.window.is_all_known();
             }
             if is_all_known {
                 let barrier = barrier.get_or_insert_with(|| self.mpi.barrier());

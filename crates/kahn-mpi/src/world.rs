@@ -111,6 +111,20 @@ impl World {
         self.ranks
     }
 
+    /// Returns the most parcels that were under way from this rank to another at once, of which that had not told: what
+    /// MPI kept of them at most.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let world = kahn_mpi::World::begin()?;
+    /// assert_eq!(world.most_under_way(), 0);
+    /// # Ok::<(), kahn_mpi::MpiError>(())
+    /// ```
+    pub fn most_under_way(&self) -> u64 {
+        self.bell.most_under_way()
+    }
+
     /// Makes this rank's part of a run on all ranks: each must make one, for every run.
     ///
     /// # Examples

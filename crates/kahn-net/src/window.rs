@@ -35,8 +35,9 @@
 /// assert!(here.is_open() && here.is_all_known());
 /// assert_eq!(here.most_under_way(), Window::MOST);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Window {
+    most: u64,
     sent: u64,
     known: u64,
     received: u64,
@@ -45,8 +46,21 @@ pub struct Window {
 }
 
 impl Window {
-    /// The most parcels that are under way to a rank of which it has not told.
+    /// The most parcels that are under way to a rank of which it has not told, if nothing else is said.
     pub const MOST: u64 = 16;
+
+    /// Makes one for so many parcels.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut window = kahn_net::Window::of(1);
+    /// window.send();
+    /// assert!(!window.is_open());
+    /// ```
+    pub fn of(most: u64) -> Self {
+        Self { most, sent: 0, known: 0, received: 0, told: 0, most_under_way: 0 }
+    }
 
     /// Tells whether one more parcel may go.
     ///
@@ -54,7 +68,7 @@ impl Window {
     ///
     /// See [`Window`].
     pub fn is_open(&self) -> bool {
-        self.sent - self.known < Self::MOST
+        self.sent - self.known < self.most
     }
 
     /// Counts a parcel that goes; returns how many have come, which it is to tell.
@@ -118,6 +132,12 @@ impl Window {
     /// See [`Window`].
     pub fn most_under_way(&self) -> u64 {
         self.most_under_way
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::of(Self::MOST)
     }
 }
 
