@@ -94,6 +94,7 @@ fi
 cargo fmt -- --check
 cargo clippy --all-targets --features command -- -D warnings
 cargo build --bins --examples --features command
+cargo test --lib --features command
 for n in 1 2 4; do
     ranks $n "$target/debug/examples/stream" > /dev/null
 done
