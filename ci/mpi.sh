@@ -130,7 +130,7 @@ done
 "$target/debug/kahn-mpi" run wordcount "$target/in0/text.txt" > "$target/one"
 cp "$target/in0/text.txt" "$target/in1/text.txt"
 ranks 2 bash -c "$in_its_folder" | cmp - "$target/one"
-tr B C < "$target/in0/text.txt" > "$target/in1/text.txt"
+tr A C < "$target/in0/text.txt" > "$target/in1/text.txt"
 # As above.
 # shellcheck disable=SC2016
 if ranks 2 bash -c "$in_its_folder" > "$target/one" 2>&1 || ! grep -q '`text.txt`: its .* another SHA-256 there' "$target/one"; then
