@@ -317,7 +317,7 @@ impl<L: Language> Worker<L> {
     #[inline]
     fn complete(&self, task: TaskRef, result: Result<(), Box<Failure>>) {
         if result.is_ok() && !self.is_dedicated() && !matches!(self.request.get(), Request::End) {
-            return self.finish(task, Ending::Finished);
+            return self.finish(task, &Ending::Finished);
         }
         self.complete_otherwise(task, result.map_err(|failure| *failure));
     }
@@ -331,7 +331,7 @@ impl<L: Language> Worker<L> {
             (None, _, Ok(())) => Ending::Finished,
             (None, _, Err(failure)) => Ending::Failed(failure),
         };
-        self.finish(task, ending);
+        self.finish(task, &ending);
     }
 
     /// How a process ends that must not run on, if so.
@@ -387,21 +387,21 @@ impl<L: Language> Worker<L> {
             (Err(failure), Ending::Pruned | Ending::Stopped) => Ending::Failed(failure),
             (_, ending) => ending,
         };
-        self.finish(task, ending);
+        self.finish(task, &ending);
         self.set_current(before);
     }
 
     /// Ends a process whose body is gone.
     #[inline]
-    fn finish(&self, task: TaskRef, ending: Ending) {
+    fn finish(&self, task: TaskRef, ending: &Ending) {
         L::left_poll(self, task, Left::ToEnd);
         task.note(own::ENDING);
-        let is_named = L::ended(self, task, &ending);
+        let is_named = L::ended(self, task, ending);
         self.set_current(None);
         self.request.set(Request::None);
         let scheduler = self.scheduler();
         let counts = task.counts(scheduler.measures_times(), |counter| L::counted(task, counter));
         // SAFETY: this thread holds it, and its body is gone.
-        unsafe { scheduler.retire(task, &ending, &counts, is_named, self.access()) };
+        unsafe { scheduler.retire(task, ending, &counts, is_named, self.access()) };
     }
 }
