@@ -383,13 +383,13 @@ mod tests {
         let ring: Vec<_> = (0..8).map(|place| (place, (place + 1) % 8, true)).collect();
         let table = Placement::new().table(&shape(8, &ring), 2).expect("it can be placed");
         assert_eq!((table.cut().count(), table.placed_how()), (2, "in blocks"));
-        // Of a kind, both of which are at work at once, one is on each rank; `b` and the processes of another kind not.
-        let mut shape = shape(4, &[(0, 2, true), (1, 2, true), (2, 3, true)]);
+        // One of a kind is on each rank, for all of a kind work at once, however many channels that cuts.
+        let mut shape = shape(4, &[(0, 1, true), (1, 2, true), (2, 3, true)]);
         for (process, name) in shape.processes.iter_mut().zip(["a 0", "a 1", "b", "c"]) {
             process.name = name.into();
         }
         let table = Placement::new().table(&shape, 2).expect("it can be placed");
-        assert_eq!((table.cut().count(), table.placed_how()), (2, "in turn"));
+        assert_eq!((table.cut().count(), table.placed_how()), (3, "in turn"));
         shape.processes[0].name = "d".into();
         let table = Placement::new().table(&shape, 2).expect("it can be placed");
         assert_eq!((table.cut().count(), table.placed_how()), (1, "in blocks"));
