@@ -111,6 +111,7 @@ mod tests {
             waits.take(1, number - 1, b"late");
             waits.take(2, number, b"two");
             waits.take(1, number, b"one");
+            waits.take(2, number - 1, b"later");
             // Of a rank that there is not.
             waits.take(3, number, b"three");
         });
