@@ -277,6 +277,8 @@ mutation late-answers-count --lib what_is_told_under_another_number waits.rs \
     's/question\.number == number/question.number >= number/'
 mutation on-its-way-is-not-sent '--test waits' no_ring_is_told ../../kahn/src/network/waits.rs \
     's/peer\.messages < one\.number/peer.messages < u64::MAX - one.number/'
+mutation what-cannot-be-read-is-waited-for '--test laws' a_byte_that_is_another rank.rs \
+    's/self\.all_told\[from\] = Heard::Unreadable;/let _ = Heard::Unreadable;/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
     's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
 mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \

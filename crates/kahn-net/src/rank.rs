@@ -50,6 +50,8 @@ pub(crate) struct RankLoop<T> {
     transport: T,
     /// What has come from each rank and was not taken yet.
     incoming: Vec<Vec<u8>>,
+    /// Whether something has come from a rank that is no frame: nothing behind it can be read.
+    is_unreadable: Vec<bool>,
     /// Where what is to go is taken, so that its memory is used again.
     outgoing: Vec<u8>,
     coordinator: Option<Coordinator>,
@@ -75,6 +77,8 @@ enum Heard {
     Nothing,
     Told(Told),
     Lost,
+    /// What it tells cannot be read.
+    Unreadable,
 }
 
 impl<T: Transport> RankLoop<T> {
@@ -85,6 +89,7 @@ impl<T: Transport> RankLoop<T> {
             links,
             transport,
             incoming: vec![Vec::new(); ranks],
+            is_unreadable: vec![false; ranks],
             outgoing: Vec::new(),
             coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
             files: Comparison::new(ranks, Vec::new()),
@@ -180,7 +185,7 @@ impl<T: Transport> RankLoop<T> {
         }
         let told = |heard| match heard {
             Heard::Told(told) => Some(told),
-            Heard::Nothing | Heard::Lost => None,
+            Heard::Nothing | Heard::Lost | Heard::Unreadable => None,
         };
         self.watched.ends();
         self.links.waits.close();
@@ -223,6 +228,9 @@ impl<T: Transport> RankLoop<T> {
     /// Takes the frames of a rank.
     fn take(&mut self, from: usize, local: Option<&Arc<dyn Local>>) {
         let mut bytes = std::mem::take(&mut self.incoming[from]);
+        if self.is_unreadable[from] {
+            return;
+        }
         let mut frames = Frames::of(&bytes);
         loop {
             match frames.next() {
@@ -252,7 +260,10 @@ impl<T: Transport> RankLoop<T> {
                 Err(what) => {
                     let what = format!("{what}, from rank {from}");
                     self.refused(self.rank, &Refusal { channel: None, what }, local);
-                    // Nothing behind it can be read.
+                    self.is_unreadable[from] = true;
+                    if matches!(self.all_told[from], Heard::Nothing) {
+                        self.all_told[from] = Heard::Unreadable;
+                    }
                     return;
                 }
             }

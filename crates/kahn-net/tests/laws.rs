@@ -227,16 +227,26 @@ fn a_rank_that_is_killed_is_lost_and_the_run_with_it() {
 
 #[test]
 fn a_byte_that_is_another_ends_the_run_with_the_rank_that_got_it() {
-    for byte in 0..60 {
-        let sim = Sim::new(2).place("a", 1).damage(1, byte);
-        let ran = sim.run(&options(), |network| {
-            let (out, numbers) = network.channel_with(wired("numbers"));
-            network.process("a", out, async |mut out| out.send_all(0..40).await);
-            network.collect("all", numbers)
-        });
-        match ran {
-            Err(NetError::Frame { rank, .. }) => assert_eq!(rank, 0, "byte {byte}"),
-            other => panic!("byte {byte}: {other:?}"),
+    for (byte, seed) in (0..60).flat_map(|byte| (0..10).map(move |seed| (byte, seed))) {
+        for from in 0..3 {
+            let sim = Sim::new(3).seed(seed).place("a", 1).place("b", 2).damage(from, byte);
+            let ran = sim.run(&options(), |network| {
+                let (out, numbers) = network.channel_with(wired("numbers"));
+                network.process("a", out, async |mut out| out.send_all(0..40).await);
+                let (out, more) = network.channel_with(wired("more"));
+                network.process("b", (numbers, out), async |(mut from, mut to)| {
+                    while let Some(n) = from.recv().await {
+                        to.send(n + 1).await;
+                    }
+                });
+                network.collect("all", more)
+            });
+            match ran {
+                Err(NetError::Frame { rank, .. }) => {
+                    assert_ne!(rank, from, "byte {byte}, seed {seed}");
+                }
+                other => panic!("byte {byte} of rank {from}, seed {seed}: {other:?}"),
+            }
         }
     }
 }
