@@ -6,9 +6,11 @@
 //! | `KAHN_PEER_PHOENIX` | `wordcount`, `kmeans` | `wordcount FILE`, `kmeans POINTS GROUPS`, with `MR_NUMTHREADS` |
 //! | `KAHN_PEER_FRONT` | `fibonacci`, `poweroftwo` | `fibonacci N`, `poweroftwo N`, with `SNET_WORKERS` |
 //!
-//! The folder may hold scripts that call the programs in their own way. The time is that of the whole
+//! The folder may hold scripts that call the programs in their own way, and a file `VERSION` whose first line is kept
+//! with their digests: what they were built from. The time is that of the whole
 //! program, or the number behind the word `seconds` at the start of a line that it prints.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -72,7 +74,9 @@ impl Peer {
             let folder = program.parent().unwrap_or(program).display().to_string();
             return Ok(Outcome::Refused(self.missing(&name, &folder)));
         }
-        bench.depends_on(&format!("{} {name}", self.name), program)?;
+        let version = fs::read_to_string(program.with_file_name("VERSION")).unwrap_or_default();
+        let of = version.lines().next().map(|line| format!(" of {line}")).unwrap_or_default();
+        bench.depends_on(&format!("{} {name}{of}", self.name), program)?;
         let mut command = Command::new(program);
         command.args(arguments).env(self.threads, threads.to_string());
         command.stdin(Stdio::null()).stderr(Stdio::null());
@@ -94,7 +98,6 @@ mod tests {
     use super::*;
     use crate::{Plan, Size};
     use std::collections::BTreeMap;
-    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
 
@@ -104,15 +107,16 @@ mod tests {
         BTreeMap::from([("KAHN_PEER_CCSP".to_owned(), folder.to_owned())])
     }
 
-    fn measure(script: &str) -> (Result<Outcome, Failure>, usize) {
+    fn measure(script: &str) -> (Result<Outcome, Failure>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("ring");
+        fs::write(folder.path().join("VERSION"), "1.0, built as told\nand more\n").unwrap();
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let peers = named(folder.path());
         let bench = Bench::new(PLAN, folder.path(), &peers);
         let outcome = CCSP.measure("ring", &["3"], 2, &bench);
-        (outcome, bench.used().len())
+        (outcome, bench.used().into_keys().collect())
     }
 
     /// One after the other: a program that another thread writes while this one forks cannot be run.
@@ -121,7 +125,7 @@ mod tests {
         let script = "test \"$1$CCSP_RUNTIME_THREADS\" = 32 && echo hello && echo seconds 1.5";
         let (outcome, used) = measure(script);
         assert_eq!(outcome.unwrap(), Outcome::Measured(Measured::seconds(1.5)));
-        assert_eq!(used, 1, "its digest is kept");
+        assert_eq!(used, ["CCSP ring of 1.0, built as told"], "its digest is kept");
         let (outcome, _) = measure("exit 0");
         let Outcome::Measured(measured) = outcome.unwrap() else { panic!("it was there") };
         assert!(measured.0["seconds"] > 0.0);
