@@ -78,7 +78,7 @@ enum Heard {
     Told(Told),
     Lost,
     /// What it tells cannot be read.
-    Unreadable,
+    Unreadable(Refusal),
 }
 
 impl<T: Transport> RankLoop<T> {
@@ -177,15 +177,22 @@ impl<T: Transport> RankLoop<T> {
     }
 
     fn end_of_run(mut self) -> (How, Vec<Option<Told>>) {
-        let lost = |(rank, heard): (usize, &Heard)| matches!(heard, Heard::Lost).then_some(rank);
+        // What it came to is not known whole.
+        let is_not_told = |(rank, heard): (usize, &Heard)| match heard {
+            Heard::Lost => Some(How::Lost(rank)),
+            Heard::Unreadable(refusal) => {
+                Some(How::Refused { rank: self.rank, refusal: refusal.clone() })
+            }
+            Heard::Nothing | Heard::Told(_) => None,
+        };
         if self.how == How::Told
-            && let Some(rank) = self.all_told.iter().enumerate().find_map(lost)
+            && let Some(how) = self.all_told.iter().enumerate().find_map(is_not_told)
         {
-            self.how = How::Lost(rank);
+            self.how = how;
         }
         let told = |heard| match heard {
             Heard::Told(told) => Some(told),
-            Heard::Nothing | Heard::Lost | Heard::Unreadable => None,
+            Heard::Nothing | Heard::Lost | Heard::Unreadable(_) => None,
         };
         self.watched.ends();
         self.links.waits.close();
@@ -259,10 +266,11 @@ impl<T: Transport> RankLoop<T> {
                 }
                 Err(what) => {
                     let what = format!("{what}, from rank {from}");
-                    self.refused(self.rank, &Refusal { channel: None, what }, local);
+                    let refusal = Refusal { channel: None, what };
+                    self.refused(self.rank, &refusal, local);
                     self.is_unreadable[from] = true;
                     if matches!(self.all_told[from], Heard::Nothing) {
-                        self.all_told[from] = Heard::Unreadable;
+                        self.all_told[from] = Heard::Unreadable(refusal);
                     }
                     return;
                 }

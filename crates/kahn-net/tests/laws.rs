@@ -15,6 +15,20 @@ fn options() -> Options {
     Options::new().workers(2).capacity(1)
 }
 
+/// What a report tells of processes, of what was received, and of how many were created.
+fn told(report: &kahn::Report) -> impl Debug + PartialEq + use<> {
+    let ends: Vec<_> =
+        report.processes.iter().map(|one| (one.name.clone(), one.ending.clone())).collect();
+    // Of what is pruned, how far it came is a matter of the schedule.
+    let is_pruned = |name: Option<&Name>| {
+        let one = report.processes.iter().find(|one| Some(&one.name) == name);
+        one.is_none_or(|one| one.ending == ProcessEnd::Pruned)
+    };
+    let whole = report.channels.iter().filter(|one| !is_pruned(one.to.as_ref()));
+    let received: Vec<_> = whole.map(|one| (one.name.clone(), one.received)).collect();
+    (ends, received, report.created)
+}
+
 /// Runs it on one rank by itself and on 1 to 5 under several seeds, and compares the results and what is told of
 /// messages and processes.
 fn is_the_same<R, T: Debug + PartialEq>(build: Build<R>, take: fn(R) -> T, seeds: u64) {
@@ -22,18 +36,6 @@ fn is_the_same<R, T: Debug + PartialEq>(build: Build<R>, take: fn(R) -> T, seeds
     let result = build(&mut network);
     let report = network.run_with(options()).expect("it runs on one rank");
     let expected = take(result);
-    let told = |report: &kahn::Report| {
-        let ends: Vec<_> =
-            report.processes.iter().map(|one| (one.name.clone(), one.ending.clone())).collect();
-        // Of what is pruned, how far it came is a matter of the schedule.
-        let is_pruned = |name: Option<&Name>| {
-            let one = report.processes.iter().find(|one| Some(&one.name) == name);
-            one.is_none_or(|one| one.ending == ProcessEnd::Pruned)
-        };
-        let whole = report.channels.iter().filter(|one| !is_pruned(one.to.as_ref()));
-        let received: Vec<_> = whole.map(|one| (one.name.clone(), one.received)).collect();
-        (ends, received, report.created)
-    };
     for ranks in 1..=5 {
         for seed in 0..seeds {
             let ran = Sim::new(ranks).seed(seed).run(&options(), build);
@@ -225,28 +227,43 @@ fn a_rank_that_is_killed_is_lost_and_the_run_with_it() {
     }
 }
 
+/// What is sent to `b` comes out with one added.
+fn two_on_their_ranks(network: &mut Network<'static>) -> Output<Vec<u64>> {
+    let (out, numbers) = network.channel_with(wired("numbers"));
+    network.process("a", out, async |mut out| out.send_all(0..40).await);
+    let (out, more) = network.channel_with(wired("more"));
+    network.process("b", (numbers, out), async |(mut from, mut to)| {
+        while let Some(n) = from.recv().await {
+            to.send(n + 1).await;
+        }
+    });
+    network.collect("all", more)
+}
+
+/// Wherever it is: from the first frame to what is told when the run is over.
 #[test]
 fn a_byte_that_is_another_ends_the_run_with_the_rank_that_got_it() {
-    for (byte, seed) in (0..60).flat_map(|byte| (0..10).map(move |seed| (byte, seed))) {
-        for from in 0..3 {
-            let sim = Sim::new(3).seed(seed).place("a", 1).place("b", 2).damage(from, byte);
-            let ran = sim.run(&options(), |network| {
-                let (out, numbers) = network.channel_with(wired("numbers"));
-                network.process("a", out, async |mut out| out.send_all(0..40).await);
-                let (out, more) = network.channel_with(wired("more"));
-                network.process("b", (numbers, out), async |(mut from, mut to)| {
-                    while let Some(n) = from.recv().await {
-                        to.send(n + 1).await;
-                    }
-                });
-                network.collect("all", more)
-            });
-            match ran {
+    let run = |sim: Sim| sim.place("a", 1).place("b", 2).run(&options(), two_on_their_ranks);
+    let whole = run(Sim::new(3)).expect("nothing is damaged");
+    let (expected, expected_told) = (whole.result.take(), told(&whole.report));
+    for from in 0..3 {
+        let mut damaged = 0;
+        for (byte, seed) in (0..60).chain((60..2_000).step_by(7)).zip((0..5).cycle()) {
+            let what = format!("byte {byte} of rank {from}, seed {seed}");
+            match run(Sim::new(3).seed(seed).damage(from, byte)) {
                 Err(NetError::Frame { rank, .. }) => {
-                    assert_ne!(rank, from, "byte {byte}, seed {seed}");
+                    assert_ne!(rank, from, "{what}");
+                    damaged += 1;
                 }
-                other => panic!("byte {byte} of rank {from}, seed {seed}: {other:?}"),
+                // Not so many bytes were sent.
+                Ok(ran) => {
+                    assert!(byte >= 60, "{what}");
+                    assert_eq!(ran.result.take(), expected, "{what}");
+                    assert_eq!(told(&ran.report), expected_told, "{what}");
+                }
+                other => panic!("{what}: {other:?}"),
             }
         }
+        assert!(damaged > 100, "{damaged} of what rank {from} sends");
     }
 }
