@@ -278,7 +278,9 @@ mutation late-answers-count --lib what_is_told_under_another_number waits.rs \
 mutation on-its-way-is-not-sent '--test waits' no_ring_is_told ../../kahn/src/network/waits.rs \
     's/peer\.messages < one\.number/peer.messages < u64::MAX - one.number/'
 mutation what-cannot-be-read-is-waited-for '--test laws' a_byte_that_is_another rank.rs \
-    's/self\.all_told\[from\] = Heard::Unreadable;/let _ = Heard::Unreadable;/'
+    's/self\.all_told\[from\] = Heard::Unreadable\(refusal\);/let _ = Heard::Unreadable(refusal);/'
+mutation what-cannot-be-read-is-not-missed '--test laws' a_byte_that_is_another rank.rs \
+    's/Some\(How::Refused \{ rank: self\.rank, refusal: refusal\.clone\(\) \}\)/{ let _ = refusal; None }/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
     's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
 mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \
@@ -295,6 +297,16 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
+mutation runs-mix --lib a_rank_receives_in_each_run parcels.rs \
+    's/Some\(if run > self\.run \{/Some(if run == u64::MAX {/'
+mutation the-next-run-begins-at-once --lib a_rank_receives_in_each_run parcels.rs \
+    's/is_sent && self\.messages\.is_passed\(barrier\)/{ let _ = (\&barrier, is_sent); true }/'
+mutation the-barrier-does-not-wait-for-what-is-known --lib a_rank_receives_in_each_run parcels.rs \
+    's/pair\.out\.is_empty\(\) && pair\.window\.is_all_known\(\)/pair.out.len() < usize::MAX/'
+mutation what-is-kept-outlives-its-run --lib a_rank_receives_in_each_run parcels.rs \
+    's/self\.early\.clear\(\);/let _ = \&self.early;/'
+mutation parcels-go-without-a-window --lib a_rank_receives_in_each_run parcels.rs \
+    's/while pair\.window\.is_open\(\)\s+&& let/while let/'
 without_mutation '' -p kahn-net --test timed
 mutation a-window-without-end '--test timed' no_more_than_a_window window.rs \
     's/self\.sent - self\.known < self\.most/self.sent + self.most > self.known/'

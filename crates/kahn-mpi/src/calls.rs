@@ -4,6 +4,7 @@
 
 #![expect(clippy::unused_self, reason = "what has it calls by the right thread, while MPI runs")]
 
+use kahn_net::Messages;
 use mpi::ffi;
 use std::marker::PhantomData;
 use std::ptr;
@@ -92,9 +93,18 @@ impl Mpi {
         // SAFETY: it has begun, on this thread.
         unsafe { ffi::MPI_Finalize() };
     }
+}
 
-    /// Begins to send bytes.
-    pub(crate) fn send(&self, to: usize, bytes: Vec<u8>) -> SendRequest {
+impl Messages for Mpi {
+    type Sending = SendRequest;
+    type Room = ReceiveRequest;
+    type Barrier = BarrierRequest;
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn send(&mut self, to: usize, bytes: Vec<u8>) -> SendRequest {
         // SAFETY: the constant is MPI's own.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: the bytes stay where they are until the request is done: a request that is dropped before leaks them.
@@ -112,8 +122,12 @@ impl Mpi {
         SendRequest { request, bytes }
     }
 
-    /// Gives MPI the memory of a vector for what comes next, at most so many bytes; what is in it is forgotten.
-    pub(crate) fn receive(&self, mut bytes: Vec<u8>, most: usize) -> ReceiveRequest {
+    fn is_sent(&mut self, sending: &mut SendRequest) -> Option<Vec<u8>> {
+        test(&mut sending.request)?;
+        Some(std::mem::take(&mut sending.bytes))
+    }
+
+    fn receive(&mut self, mut bytes: Vec<u8>, most: usize) -> ReceiveRequest {
         bytes.clear();
         bytes.reserve(most);
         // SAFETY: the constant is MPI's own.
@@ -133,13 +147,36 @@ impl Mpi {
         ReceiveRequest { request, bytes }
     }
 
-    /// Comes to the barrier, and does not wait there.
-    pub(crate) fn barrier(&self) -> BarrierRequest {
+    fn has_come(&mut self, room: &mut ReceiveRequest) -> Option<(usize, Vec<u8>)> {
+        let (from, length) = test(&mut room.request)?;
+        let (mut bytes, length) = (std::mem::take(&mut room.bytes), place(length));
+        assert!(
+            length <= bytes.capacity(),
+            "MPI ends the job if more comes than there is room for"
+        );
+        // SAFETY: there is room for so many, and MPI has written them.
+        unsafe { bytes.set_len(length) };
+        Some((place(from), bytes))
+    }
+
+    fn cancel(&mut self, mut room: ReceiveRequest) {
+        // SAFETY: the request is active.
+        unsafe { ffi::MPI_Cancel(&raw mut room.request) };
+        // What is cancelled is done at once.
+        while test(&mut room.request).is_none() {}
+        drop(std::mem::take(&mut room.bytes));
+    }
+
+    fn barrier(&mut self) -> BarrierRequest {
         // SAFETY: the constant is MPI's own.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: all ranks do the same in the same order.
         unsafe { ffi::MPI_Ibarrier(ffi::RSMPI_COMM_WORLD, &raw mut request) };
         BarrierRequest(request)
+    }
+
+    fn is_passed(&mut self, barrier: &mut BarrierRequest) -> bool {
+        test(&mut barrier.0).is_some()
     }
 }
 
@@ -150,14 +187,6 @@ pub(crate) fn abort(code: i32) -> ! {
     std::process::abort()
 }
 
-impl SendRequest {
-    /// The bytes, if they are sent or kept by MPI itself.
-    pub(crate) fn done(&mut self) -> Option<Vec<u8>> {
-        test(&mut self.request)?;
-        Some(std::mem::take(&mut self.bytes))
-    }
-}
-
 impl Drop for SendRequest {
     fn drop(&mut self) {
         // MPI may read them yet, unless the request is done.
@@ -165,40 +194,9 @@ impl Drop for SendRequest {
     }
 }
 
-impl ReceiveRequest {
-    /// What has come, and the rank that has sent it.
-    pub(crate) fn done(&mut self) -> Option<(usize, Vec<u8>)> {
-        let (from, length) = test(&mut self.request)?;
-        let (mut bytes, length) = (std::mem::take(&mut self.bytes), place(length));
-        assert!(
-            length <= bytes.capacity(),
-            "MPI ends the job if more comes than there is room for"
-        );
-        // SAFETY: there is room for so many, and MPI has written them.
-        unsafe { bytes.set_len(length) };
-        Some((place(from), bytes))
-    }
-
-    /// Takes the room back, if nothing has come.
-    pub(crate) fn cancel(mut self) {
-        // SAFETY: the request is active.
-        unsafe { ffi::MPI_Cancel(&raw mut self.request) };
-        // What is cancelled is done at once.
-        while test(&mut self.request).is_none() {}
-        drop(std::mem::take(&mut self.bytes));
-    }
-}
-
 impl Drop for ReceiveRequest {
     fn drop(&mut self) {
         // MPI may write there yet, unless the request is done.
         std::mem::forget(std::mem::take(&mut self.bytes));
-    }
-}
-
-impl BarrierRequest {
-    /// Whether all ranks have come.
-    pub(crate) fn is_done(&mut self) -> bool {
-        test(&mut self.0).is_some()
     }
 }

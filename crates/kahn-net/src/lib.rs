@@ -23,6 +23,7 @@
 //! | `sim` | … within a program |
 //! | `timed` | … under a virtual clock |
 //! | `within` | all ranks of a run within a program |
+//! | `parcels` | … as messages of a library for them, for one run after the other |
 //! | `window` | how many parcels are under way between two ranks |
 //! | `waits` | what processes wait for on all ranks, while the run goes on |
 //! | `watch` | what rank 0 gets to see of all ranks, and how their clocks go |
@@ -55,6 +56,7 @@ mod links;
 #[cfg(test)]
 mod model;
 mod one;
+mod parcels;
 mod placement;
 mod rank;
 mod rings;
@@ -74,6 +76,7 @@ mod page {}
 
 pub use error::NetError;
 pub use one::{Exchange, OneRank, Ran};
+pub use parcels::{EndOfRun, Messages, Parcels, Sizes};
 pub use placement::{Placement, RankTable, Weights};
 pub use sim::Sim;
 pub use timed::{LogGp, Share, Timed, TimedSim, Traffic, VirtualCore};
