@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks the models of everything concurrent in the runtimes with loom: all interleavings within the
-# bounds that each model names. LOOM_MAX_PREEMPTIONS lowers the bounds; arguments choose models.
+# bounds that each model names. LOOM_MAX_PREEMPTIONS lowers the bounds, LOOM_CRATES chooses crates; arguments choose
+# models.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh
@@ -35,8 +36,10 @@ for package in loom generator tracing tracing-core scoped-tls smallvec parking_l
 done
 
 # One build for all: a crate by itself has other features, and everything would be compiled again.
+crates=()
+for crate in ${LOOM_CRATES:-kahn kahn-csp kahn-engine kahn-snet}; do crates+=(-p "$crate"); done
 check() {
-    cargo test "${fast[@]}" --release --lib -p kahn -p kahn-csp -p kahn-engine -p kahn-snet -- "$@"
+    cargo test "${fast[@]}" --release --lib "${crates[@]}" -- "$@"
 }
 
 if (($#)); then

@@ -3,7 +3,7 @@
 #
 #   ci/mpi.sh            installs nothing: tells what is missing, and ends well
 #   ci/mpi.sh --must     … and fails
-#   ci/mpi.sh --all      each program on 2 and on 4 ranks, and not in turn on either
+#   ci/mpi.sh --all      lints, too, and each program on 2 and on 4 ranks, and not in turn on either
 #   ci/mpi.sh --link     programs over a link of 1 Mbit a second alone
 #   ci/mpi.sh --figures  what messages cost between two ranks, beside plain MPI with the same two threads a rank,
 #                        and beside timely over its own connections
@@ -92,7 +92,8 @@ if [[ ${1:-} == --link ]]; then
     exit
 fi
 cargo fmt -- --check
-cargo clippy --all-targets --features command -- -D warnings
+# All is compiled once more for them.
+[[ ${1:-} != --all ]] || cargo clippy --all-targets --features command -- -D warnings
 cargo build --bins --examples --features command
 cargo test --lib --features command
 for n in 1 2 4; do
