@@ -207,7 +207,8 @@ pub(crate) fn sources(folder: &Path) -> Vec<Source> {
     paths.sort();
     let mut found = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        // What cargo has built is nobody's source.
+        if path.is_dir() && !path.ends_with("target") {
             found.extend(sources(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("a source file is text");
