@@ -297,15 +297,15 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
-mutation runs-mix --lib a_rank_receives_in_each_run parcels.rs \
+mutation runs-mix --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/Some\(if run > self\.run \{/Some(if run == u64::MAX {/'
-mutation the-next-run-begins-at-once --lib a_rank_receives_in_each_run parcels.rs \
+mutation the-next-run-begins-at-once --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/is_sent && self\.messages\.is_passed\(barrier\)/{ let _ = (\&barrier, is_sent); true }/'
-mutation the-barrier-does-not-wait-for-what-is-known --lib a_rank_receives_in_each_run parcels.rs \
+mutation the-barrier-does-not-wait-for-what-is-known --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/pair\.out\.is_empty\(\) && pair\.window\.is_all_known\(\)/pair.out.len() < usize::MAX/'
-mutation what-is-kept-outlives-its-run --lib a_rank_receives_in_each_run parcels.rs \
+mutation what-is-kept-outlives-its-run --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/self\.early\.clear\(\);/let _ = \&self.early;/'
-mutation parcels-go-without-a-window --lib a_rank_receives_in_each_run parcels.rs \
+mutation parcels-go-without-a-window --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/while pair\.window\.is_open\(\)\s+&& let/while let/'
 without_mutation '' -p kahn-net --test timed
 mutation a-window-without-end '--test timed' no_more_than_a_window window.rs \
