@@ -138,7 +138,7 @@ mutate() {
         # One that is not noticed says nothing, which must not end the script.
         said=$(grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -100) || true
         # A watchdog says what hangs, and aborts.
-        [[ -n $said ]] || said=$(grep -a -m1 ' hangs:' "$copy/output" | cut -c -100) || true
+        [[ -n $said ]] || said=$(grep -a -m1 -E ' hangs:|not done after' "$copy/output" | cut -c -100) || true
         if ((status == 125)); then
             verdict='DOES NOT COMPILE'
         elif ! grep -aq '^running [1-9]' "$copy/output"; then

@@ -1,9 +1,10 @@
 //! Whatever runs where, and however long what is under way takes: the histories are those of one rank.
 
 use kahn::process::Output;
-use kahn::{Channel, Detail, Name, Network, Options, ProcessEnd, Summary};
+use kahn::{Channel, Detail, Name, Network, Options, ProcessEnd, Receiver, Summary, testing};
 use kahn_net::{NetError, Sim};
 use std::fmt::Debug;
+use std::time::Duration;
 
 type Build<R> = fn(&mut Network<'static>) -> R;
 
@@ -203,20 +204,29 @@ fn a_deadlock_across_ranks_is_told_with_the_ranks() {
     }
 }
 
+/// `a` sends numbers to `b`, which adds one to each.
+fn added(
+    network: &mut Network<'static>,
+    all: impl Iterator<Item = u64> + Send + 'static,
+) -> Receiver<u64> {
+    let (out, numbers) = network.channel_with(wired("numbers"));
+    network.process("a", out, async move |mut out| out.send_all(all).await);
+    let (out, more) = network.channel_with(wired("more"));
+    network.process("b", (numbers, out), async |(mut from, mut to)| {
+        while let Some(n) = from.recv().await {
+            to.send(n + 1).await;
+        }
+    });
+    more
+}
+
 #[test]
 fn a_rank_that_is_killed_is_lost_and_the_run_with_it() {
     for rank in [1, 2] {
         for after in [0, 1, 5, 30, 100] {
             let sim = Sim::new(3).seed(after).place("a", 1).place("b", 2).kill(rank, after);
             let error = sim.run(&options(), |network| {
-                let (out, numbers) = network.channel_with(wired("numbers"));
-                network.process("a", out, async |mut out| out.send_all(0..).await);
-                let (out, more) = network.channel_with(wired("more"));
-                network.process("b", (numbers, out), async |(mut from, mut to)| {
-                    while let Some(n) = from.recv().await {
-                        to.send(n + 1).await;
-                    }
-                });
+                let more = added(network, 0..);
                 network.for_each("ignore", more, |_| {});
             });
             let Err(NetError::Lost { rank: lost, report }) = error else {
@@ -227,23 +237,18 @@ fn a_rank_that_is_killed_is_lost_and_the_run_with_it() {
     }
 }
 
-/// What is sent to `b` comes out with one added.
-fn two_on_their_ranks(network: &mut Network<'static>) -> Output<Vec<u64>> {
-    let (out, numbers) = network.channel_with(wired("numbers"));
-    network.process("a", out, async |mut out| out.send_all(0..40).await);
-    let (out, more) = network.channel_with(wired("more"));
-    network.process("b", (numbers, out), async |(mut from, mut to)| {
-        while let Some(n) = from.recv().await {
-            to.send(n + 1).await;
-        }
-    });
-    network.collect("all", more)
-}
-
 /// Wherever it is: from the first frame to what is told when the run is over.
 #[test]
 fn a_byte_that_is_another_ends_the_run_with_the_rank_that_got_it() {
-    let run = |sim: Sim| sim.place("a", 1).place("b", 2).run(&options(), two_on_their_ranks);
+    let build = |network: &mut Network<'static>| {
+        let more = added(network, 0..40);
+        network.collect("all", more)
+    };
+    // What is not read may be waited for: a run that does not end is a failure.
+    let run = |sim: Sim| {
+        let sim = sim.place("a", 1).place("b", 2);
+        testing::within(Duration::from_secs(60), |_| sim.run(&options(), build))
+    };
     let whole = run(Sim::new(3)).expect("nothing is damaged");
     let (expected, expected_told) = (whole.result.take(), told(&whole.report));
     for from in 0..3 {
