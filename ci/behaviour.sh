@@ -305,6 +305,8 @@ mutation the-barrier-does-not-wait-for-what-is-known --lib a_rank_receives_in_ea
     's/pair\.out\.is_empty\(\) && pair\.window\.is_all_known\(\)/pair.out.len() < usize::MAX/'
 mutation what-is-kept-outlives-its-run --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/self\.early\.clear\(\);/let _ = \&self.early;/'
+mutation receipts-of-nothing --lib a_rank_receives_in_each_run parcels/mod.rs \
+    's/self\.sizes\.window\.div_ceil\(2\)/self.sizes.window \/ 2/'
 mutation parcels-go-without-a-window --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/while pair\.window\.is_open\(\)\s+&& let/while let/'
 without_mutation '' -p kahn-net --test timed

@@ -133,6 +133,8 @@ impl Transport for &mut MpiTransport {
         match self.parcels.receive(into) {
             Some(from) => {
                 self.idle_since = Instant::now();
+                // A window may have opened.
+                self.tell_most();
                 Event::Bytes(from)
             }
             None => Event::Nothing,

@@ -97,6 +97,7 @@ pub struct Parcels<M: Messages> {
     spare: Vec<Vec<u8>>,
     /// While the end of a run is waited for.
     barrier: Option<M::Barrier>,
+    most_under_way: u64,
 }
 
 /// How far [`Parcels::end_run`] has come.
@@ -125,7 +126,15 @@ impl<M: Messages> Parcels<M> {
     /// # Examples
     ///
     /// See [`Messages`].
+    ///
+    /// # Panics
+    /// Panics if a parcel may have no bytes, or if there is no window or no room: nothing would come.
     pub fn of(mut messages: M, sizes: Sizes) -> Self {
+        let Sizes { parcel, window, rooms, .. } = sizes;
+        assert!(
+            parcel > 0 && window > 0 && rooms > 0,
+            "nothing comes through parcels of {parcel} bytes, a window of {window} and {rooms} rooms"
+        );
         let ranks = messages.ranks();
         let pair = || Pair {
             out: VecDeque::new(),
@@ -142,6 +151,7 @@ impl<M: Messages> Parcels<M> {
             early: VecDeque::new(),
             spare: Vec::new(),
             barrier: None,
+            most_under_way: 0,
         }
     }
 
@@ -215,7 +225,7 @@ impl<M: Messages> Parcels<M> {
     /// }
     /// ```
     pub fn most_under_way(&self) -> u64 {
-        self.pairs.iter().map(|pair| pair.window.most_under_way()).max().unwrap_or(0)
+        self.most_under_way
     }
 
     /// Takes all room back and returns what carries messages, when a run has ended and none is to come.
@@ -258,6 +268,7 @@ impl<M: Messages> Parcels<M> {
             parcel.extend(self.run.to_le_bytes());
             pair.under_way.push_back(self.messages.send(to, parcel));
         }
+        self.most_under_way = self.most_under_way.max(pair.window.most_under_way());
     }
 
     /// Makes parcels of bytes.
@@ -330,7 +341,7 @@ impl<M: Messages> Parcels<M> {
             }
             self.rooms.push_back(self.messages.receive(bytes, self.sizes.parcel + TAIL));
             self.send_parcels(from);
-            self.send_receipt(from, self.sizes.window / 2);
+            self.send_receipt(from, self.sizes.window.div_ceil(2));
             if belongs == Some(Belongs::Now) {
                 return Some(from);
             }
@@ -375,10 +386,7 @@ mod tests {
 
     const RANKS: usize = 3;
 
-    /// Small, so that a run has many.
-    const SIZES: Sizes = Sizes { parcel: 8, window: 4, rooms: 3, few: 4 };
-
-    /// A message that is under way, by which rank, and whether it is kept where it goes.
+    /// A message that is under way, and the rank that has sent it.
     struct UnderWay {
         from: usize,
         message: Vec<u8>,
@@ -496,7 +504,10 @@ mod tests {
             ),
             awake in prop::collection::vec(0..RANKS, 0..2_000),
             draw: u64,
+            window in 1_u64..6,
         ) {
+            // Small, so that a run has many.
+            let sizes = Sizes { parcel: 8, window, rooms: 3, few: 4 };
             let carrier = Rc::new(RefCell::new(Carrier { draw, ..Carrier::default() }));
             let bytes_of = |run: usize, from: usize, to: usize| -> usize {
                 let sends: &Sends = &plans[run][from].0;
@@ -514,7 +525,7 @@ mod tests {
                 let end = End { rank, carrier: Rc::clone(&carrier), barriers: 0 };
                 let mut rank = Planned {
                     rank,
-                    parcels: Some(Parcels::of(end, SIZES)),
+                    parcels: Some(Parcels::of(end, sizes)),
                     run: 0,
                     sends: VecDeque::new(),
                     sent: [0; RANKS],
@@ -552,7 +563,7 @@ mod tests {
                 if parcels.end_run().is_over {
                     rank.run += 1;
                     if rank.run == plans.len() {
-                        prop_assert!(parcels.most_under_way() <= SIZES.window);
+                        prop_assert!(parcels.most_under_way() <= window);
                         rank.parcels.take().map(Parcels::into_messages);
                     } else {
                         begin(rank);
@@ -561,8 +572,8 @@ mod tests {
             }
             prop_assert!(ranks.iter().all(|rank| rank.run == plans.len()), "a rank waits for ever");
             let (parcels, messages) = carrier.borrow().most;
-            prop_assert!(parcels as u64 <= SIZES.window);
-            prop_assert!(messages as u64 <= 2 * SIZES.window);
+            prop_assert!(parcels as u64 <= window);
+            prop_assert!(messages as u64 <= 2 * window);
         }
     }
 }
