@@ -3,7 +3,8 @@
 //! ```text
 //! cargo run --profile dist -p kahn-bench -- list
 //! cargo run --profile dist -p kahn-bench -- run ring --tokens 64 --workers 1,2 --peers tokio-kanal,go
-//! cargo run --profile dist -p kahn-bench -- table
+//! cargo run --profile dist -p kahn-bench -- table --json run.jsonl
+//! cargo run --profile dist -p kahn-bench -- table --from run.jsonl
 //! cargo run --profile dist -p kahn-bench -- instructions
 //! cargo run --profile dist -p kahn-bench -- soak --networks 10000 --seed 1
 //! ```
@@ -14,11 +15,13 @@
 
 mod child;
 mod contest;
+mod data;
 mod floor;
 mod instructions;
 mod lines;
 mod measure;
 mod peers;
+mod readme;
 mod session;
 mod snet;
 mod soak;
@@ -26,11 +29,13 @@ mod table;
 mod work;
 mod workloads;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use contest::{Settings, Workload};
+use data::{Conditions, Data};
 use kahn_apps::output;
+use kahn_experiments::Machine;
 use lines::Line;
 use peers::PEERS;
 use session::{Selection, Session, say};
@@ -57,10 +62,16 @@ enum What {
         #[command(flatten)]
         options: Options,
     },
-    /// Run all workloads and print the table of the README, with machine and versions.
+    /// Run all workloads and print a table: ours beside the best peer, with machine and versions, and what is lost.
     Table {
         #[command(flatten)]
         options: Options,
+        /// Measure nothing: print the table of what `--json` wrote, which may be compressed by gzip.
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Print the rows of the README instead.
+        #[arg(long)]
+        readme: bool,
     },
     /// Print the instructions that send, receive, block, wake and spawn take, under valgrind.
     Instructions {
@@ -107,6 +118,13 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = kahn_apps::at_least_one::<usize>)]
     repeat: usize,
+    /// Times it is measured again if something else ran meanwhile: others used a tenth of a core, or the host of a
+    /// virtual machine took half a per cent of the time. Never with `--quick`.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    again: usize,
+    /// What it was built from, a commit: it is kept with what was measured.
+    #[arg(long, value_name = "COMMIT", default_value = "")]
+    source: String,
     /// Peers beside ours: `all`, `none` or names.
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all")]
     peers: Vec<String>,
@@ -174,10 +192,14 @@ fn run(what: What) -> Result<()> {
             })
             .map(drop)
         }
-        What::Table { options } => {
-            let chosen: Vec<_> = WORKLOADS.iter().collect();
-            let (lines, missing) = measure(&chosen, &options, |_| {})?;
-            println!("{}", table::markdown(&lines, &missing));
+        What::Table { options, from, readme } => {
+            let data = match from {
+                Some(file) => {
+                    Data::read(&file).unwrap_or_else(|error| refuse(&format!("{error:#}")))
+                }
+                None => measure(&WORKLOADS.iter().collect::<Vec<_>>(), &options, |_| {})?,
+            };
+            print!("{}", if readme { readme::markdown(&data) } else { table::markdown(&data) });
             Ok(())
         }
         What::Instructions { locked: false, .. } => {
@@ -206,11 +228,8 @@ fn run(what: What) -> Result<()> {
     }
 }
 
-/// All lines, and the peers that were left out.
-type Measured = (Vec<Line>, table::Missing);
-
 /// Measures workloads; `each` gets every line as soon as it is known.
-fn measure(chosen: &[&Workload], options: &Options, each: impl Fn(&Line)) -> Result<Measured> {
+fn measure(chosen: &[&Workload], options: &Options, each: impl Fn(&Line)) -> Result<Data> {
     let peers = Selection::of(&options.peers).unwrap_or_else(|message| refuse(&message));
     if let Some(path) = &options.json
         && let Err(error) = output::check_writable(path)
@@ -224,24 +243,46 @@ fn measure(chosen: &[&Workload], options: &Options, each: impl Fn(&Line)) -> Res
         steps_per_microsecond: work::steps_per_microsecond(),
         inputs: inputs.path().to_owned(),
     };
+    let mut data = Data { conditions: conditions(&options.source)?, lines: Vec::new() };
     let mut session = Session {
         settings,
         workers: options.workers.clone(),
         repeat: options.repeat,
+        again: if options.quick { 0 } else { options.again },
         peers,
         missing: table::Missing::new(),
     };
-    let mut lines = Vec::new();
     for workload in chosen {
-        session.run(workload, |new| {
+        session.run(workload, |new, missing| {
             new.iter().for_each(&each);
-            lines.extend_from_slice(new);
-            Ok(())
+            data.lines.extend_from_slice(new);
+            data.conditions.missing.clone_from(missing);
+            // What is measured is kept, whatever becomes of the rest.
+            options.json.as_deref().map_or(Ok(()), |path| data.write(path))
         })?;
     }
-    if let Some(path) = &options.json {
-        let lines = lines.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        output::write_whole(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
-    }
-    Ok((lines, session.missing))
+    Ok(data)
+}
+
+/// What is measured now, and on what.
+fn conditions(source: &str) -> Result<Conditions> {
+    let arguments = std::env::args().skip(1);
+    let command =
+        std::iter::once("kahn-bench".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
+    Ok(Conditions {
+        date: today()?,
+        machine: Machine::here(source)?,
+        peers: peers::versions(),
+        command,
+        missing: table::Missing::new(),
+    })
+}
+
+/// The day, by the system's own command.
+fn today() -> Result<String> {
+    let said = std::process::Command::new("date")
+        .args(["-u", "+%F"])
+        .output()
+        .context("`date` cannot be run")?;
+    Ok(String::from_utf8(said.stdout)?.trim().to_owned())
 }

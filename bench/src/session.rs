@@ -3,10 +3,11 @@
 
 use crate::child::Order;
 use crate::contest::{Contest, Entry, Settings, Workload, is_peer};
-use crate::lines::{Line, Runs};
+use crate::lines::{Line, Round, Runs};
 use crate::peers::{Foreign, PEERS};
 use crate::table::Missing;
 use anyhow::Result;
+use kahn_experiments::Meanwhile;
 
 /// Which peers take part.
 #[derive(Clone, Debug)]
@@ -44,23 +45,25 @@ pub(crate) struct Session {
     pub(crate) settings: Settings,
     pub(crate) workers: Vec<usize>,
     pub(crate) repeat: usize,
+    /// How often more what was disturbed is measured.
+    pub(crate) again: usize,
     pub(crate) peers: Selection,
     /// Peers that cannot take part, and why.
     pub(crate) missing: Missing,
 }
 
 impl Session {
-    /// Measures a workload; `each` gets the lines of one contest after another.
+    /// Measures a workload; `each` gets the lines of one contest after another, and which peers were left out.
     pub(crate) fn run(
         &mut self,
         workload: &Workload,
-        mut each: impl FnMut(&[Line]) -> Result<()>,
+        mut each: impl FnMut(&[Line], &Missing) -> Result<()>,
     ) -> Result<()> {
         (workload.prepare)(&self.settings)?;
         let contests = (workload.contests)(&self.settings);
         for (index, contest) in contests.into_iter().enumerate() {
             let lines = self.hold(workload.name, index, contest)?;
-            each(&lines)?;
+            each(&lines, &self.missing)?;
         }
         Ok(())
     }
@@ -68,7 +71,7 @@ impl Session {
     /// Says once why a peer is left out.
     fn leave_out(&mut self, name: &'static str, reason: &anyhow::Error) {
         say(&format!("skipped: {name}: {reason:#}"));
-        self.missing.insert(name, format!("{reason:#}"));
+        self.missing.insert(name.to_owned(), format!("{reason:#}"));
     }
 
     fn takes_part(&mut self, entry: &Entry) -> bool {
@@ -82,6 +85,20 @@ impl Session {
                 self.leave_out(entry.runtime, &reason);
                 false
             }
+        }
+    }
+
+    /// Measures; again if something else ran meanwhile.
+    fn quietly(&self, order: &Order) -> Result<Round> {
+        let mut again = self.again;
+        loop {
+            let meanwhile = Meanwhile::begin();
+            let figures = order.carry_out()?;
+            let round = Round { figures, disturbance: meanwhile.so_far() };
+            if again == 0 || round.is_quiet() {
+                return Ok(round);
+            }
+            again -= 1;
         }
     }
 
@@ -106,8 +123,8 @@ impl Session {
                         workers,
                         settings: self.settings.clone(),
                     };
-                    match order.carry_out() {
-                        Ok(figures) => runs.add(runtime, workers, figures),
+                    match self.quietly(&order) {
+                        Ok(round) => runs.add(runtime, workers, round),
                         // One of ours that fails is an error, not a gap in a table.
                         Err(reason) if !is_peer(runtime) => {
                             return Err(reason.context(format!("{name}: {runtime}")));

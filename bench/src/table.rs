@@ -1,12 +1,11 @@
 //! Lines as Markdown: all of them, or ours beside the best peer for the README.
 
 use crate::contest::is_peer;
-use crate::floor::{cores, median};
+use crate::data::{Conditions, Data};
+use crate::floor::median;
 use crate::lines::Line;
-use crate::peers::{FOREIGN, Foreign};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::Command;
 
 /// The head of all rows.
 pub(crate) const HEAD: &str = "\
@@ -39,27 +38,24 @@ fn figure(value: f64) -> String {
 }
 
 /// What a peer that was left out is called, and why.
-pub(crate) type Missing = BTreeMap<&'static str, String>;
+pub(crate) type Missing = BTreeMap<String, String>;
 
-/// The table of the README: a row for each contest and metric, ours beside the best peer.
-pub(crate) fn markdown(lines: &[Line], missing: &Missing) -> String {
-    let mut text = format!("{}\n\n{}\n", circumstances(lines), floors(lines));
+/// The whole table: a row for each contest and metric, ours beside the best peer.
+pub(crate) fn markdown(Data { conditions, lines }: &Data) -> String {
+    let mut text = format!("{}\n\n{}\n", circumstances(conditions, lines), floors(lines));
     text.push_str("| workload | metric | workers | kahn | other forms | best peer | ratio |\n");
     text.push_str("|---|---|---:|---:|---|---|---:|\n");
     let mut lost = Vec::new();
     for ours in lines.iter().filter(|line| is_first(line, lines)) {
-        let same = |line: &&Line| {
-            (line.workload, &line.params, line.workers, &line.metric)
-                == (ours.workload, &ours.params, ours.workers, &ours.metric)
-        };
+        let same = |line: &&Line| line.is_of_one_contest_with(ours);
         let others: Vec<_> = lines
             .iter()
             .filter(same)
-            .filter(|line| line.runtime != ours.runtime && !is_peer(line.runtime))
+            .filter(|line| line.runtime != ours.runtime && !is_peer(&line.runtime))
             .filter(|line| line.runtime != "floor")
-            .map(|line| format!("{} {}", form(line.runtime), figure(line.median)))
+            .map(|line| format!("{} {}", form(&line.runtime), figure(line.median)))
             .collect();
-        let peers = lines.iter().filter(same).filter(|line| is_peer(line.runtime));
+        let peers = lines.iter().filter(same).filter(|line| is_peer(&line.runtime));
         let best = peers.min_by(|a, b| a.median.total_cmp(&b.median));
         let (peer, ratio) = match best {
             Some(best) if best.median > 0.0 => {
@@ -86,7 +82,7 @@ pub(crate) fn markdown(lines: &[Line], missing: &Missing) -> String {
     }
     text.push_str(&speed_ups(lines));
     text.push_str(&losses(&lost));
-    for (name, reason) in missing {
+    for (name, reason) in &conditions.missing {
         let _infallible = writeln!(text, "\nLeft out: {name}, {reason}.");
     }
     text
@@ -100,8 +96,8 @@ fn speed_ups(lines: &[Line]) -> String {
     });
     let with_more = |one: &Line| -> Option<(usize, f64)> {
         let more = lines.iter().find(|line| {
-            (line.workload, &line.params, line.runtime, &line.metric)
-                == (one.workload, &one.params, one.runtime, &one.metric)
+            (&line.workload, &line.params, &line.runtime, &line.metric)
+                == (&one.workload, &one.params, &one.runtime, &one.metric)
                 && line.workers > 1
         })?;
         Some((more.workers, one.median / more.median))
@@ -110,13 +106,15 @@ fn speed_ups(lines: &[Line]) -> String {
     for ours in one.clone().filter(|line| is_first(line, lines)) {
         let Some((workers, ratio)) = with_more(ours) else { continue };
         let peers = one.clone().filter(|line| {
-            (line.workload, &line.params) == (ours.workload, &ours.params) && is_peer(line.runtime)
+            (&line.workload, &line.params) == (&ours.workload, &ours.params)
+                && is_peer(&line.runtime)
         });
-        let peers = peers.filter_map(|line| Some((line.runtime, with_more(line)?.1)));
+        let peers = peers.filter_map(|line| Some((&line.runtime, with_more(line)?.1)));
         let best = peers.max_by(|a, b| a.1.total_cmp(&b.1));
         let peer = best.map_or("-".to_owned(), |(name, ratio)| format!("{name} {ratio:.2}"));
         let arithmetic = lines.iter().find(|line| {
-            (line.workload, &line.params, line.runtime) == (ours.workload, &ours.params, "floor")
+            line.runtime == "floor"
+                && (&line.workload, &line.params) == (&ours.workload, &ours.params)
                 && line.workers == 1
                 && line.metric.starts_with("arithmetic")
         });
@@ -137,10 +135,7 @@ fn speed_ups(lines: &[Line]) -> String {
 
 /// Says whether a line is that of ours to which the others of its contest are compared.
 fn is_first(line: &Line, lines: &[Line]) -> bool {
-    let contest = lines.iter().find(|other| {
-        (other.workload, &other.params, other.workers, &other.metric)
-            == (line.workload, &line.params, line.workers, &line.metric)
-    });
+    let contest = lines.iter().find(|other| other.is_of_one_contest_with(line));
     line.runtime != "floor" && contest.is_some_and(|first| first.runtime == line.runtime)
 }
 
@@ -179,94 +174,77 @@ fn floors(lines: &[Line]) -> String {
 }
 
 /// When, on what, with what.
-fn circumstances(lines: &[Line]) -> String {
-    let said = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok()?;
-        Some(String::from_utf8(output.stdout).ok()?.lines().next()?.to_owned())
-    };
-    let runs = lines.iter().map(|line| line.runs).max().unwrap_or(0);
-    let mut parts = vec![format!("Medians of {runs} runs in turn")];
-    parts.extend(said("date", &["-u", "+%F"]));
-    parts.push(format!("{}, {} cores", processor(), cores()));
-    parts.extend(said("uname", &["-sr"]));
-    parts.extend(said("rustc", &["--version"]));
-    parts.push(format!("kahn {}", env!("CARGO_PKG_VERSION")));
-    parts.extend(peer_versions());
-    parts.extend(FOREIGN.iter().take(2).filter_map(Foreign::version));
-    parts.join("; ") + "."
-}
-
-fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = info.lines().find_map(|line| line.strip_prefix(name))?;
-        Some(line.split(':').nth(1)?.trim().to_owned())
-    };
-    let model = field("model name").unwrap_or_else(|| "unknown processor".to_owned());
-    match (field("cpu family"), field("model\t")) {
-        (Some(family), Some(number)) => format!("{model} (family {family}, model {number})"),
-        _ => model,
-    }
-}
-
-/// The versions of the peers' packages, from the lock file that this program was built with.
-fn peer_versions() -> Vec<String> {
-    const PACKAGES: [&str; 9] = [
-        "async-channel",
-        "async-executor",
-        "crossbeam-channel",
-        "hashbrown",
-        "kanal",
-        "may",
-        "rayon",
-        "rtrb",
-        "tokio",
-    ];
-    let lock = include_str!("../../Cargo.lock");
-    let entries = lock.split("[[package]]").filter_map(|entry| {
-        let field =
-            |name: &str| entry.lines().find_map(|line| line.strip_prefix(name))?.strip_suffix('"');
-        Some((field("name = \"")?, field("version = \"")?))
-    });
-    entries
-        .filter(|(name, _)| PACKAGES.contains(name))
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect()
+fn circumstances(conditions: &Conditions, lines: &[Line]) -> String {
+    let Conditions { date, machine, peers, command, .. } = conditions;
+    let runs = lines.iter().map(|line| line.figures.len()).max().unwrap_or(0);
+    let of = if machine.source.is_empty() { "" } else { " of " };
+    let rounds: usize = lines.iter().map(|line| line.figures.len()).sum();
+    let disturbed: usize = lines.iter().map(|line| line.disturbed).sum();
+    format!(
+        "Medians of {runs} runs in turn; {date}; {}, {} cores; {}; {}; kahn {}{of}{}; {}; `{command}`; {} of {rounds} \
+         measurements were quiet.",
+        machine.processor,
+        machine.cores,
+        machine.system,
+        machine.compiler,
+        machine.kahn,
+        machine.source,
+        peers.join("; "),
+        rounds - disturbed,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lines::Runs;
+    use crate::lines::tests::quiet;
     use crate::measure::Figure;
 
-    fn lines(ours: f64, peer: f64) -> Vec<Line> {
+    fn data(ours: f64, peer: f64) -> Data {
         let mut runs = Runs::default();
         let entries =
             [("kahn", ours), ("kahn-timing", 9.0), ("go", peer), ("may", 77.0), ("floor", 2.0)];
         for (runtime, value) in entries {
             let metric = if runtime == "floor" { "dynamic call" } else { "time" };
-            runs.add(runtime, 2, vec![Figure::new(metric, "ns", value)]);
+            runs.add(runtime, 2, quiet(vec![Figure::new(metric, "ns", value)]));
         }
-        runs.lines("ring", "1 token")
+        let machine = kahn_experiments::Machine::here("abcdef1").unwrap();
+        let command = "kahn-bench table".to_owned();
+        let conditions = Conditions {
+            date: "2026-01-31".to_owned(),
+            machine,
+            peers: vec!["go 1.2".to_owned()],
+            command,
+            missing: Missing::from([("boost-fiber".to_owned(), "no compiler".to_owned())]),
+        };
+        Data { conditions, lines: runs.lines("ring", "1 token") }
     }
 
     #[test]
     fn ours_stands_beside_the_best_peer_and_the_floor_apart() {
-        let text = markdown(&lines(3.0, 6.0), &Missing::new());
+        let text = markdown(&data(3.0, 6.0));
         assert!(
             text.contains("| ring: 1 token | time, ns | 2 | 3.00 | timing 9.00 | go 6.00 | 0.50 |")
         );
         assert!(text.contains("| dynamic call | 2 | 2.00 |"));
         assert!(text.contains("Nothing is lost"));
+        assert!(text.contains("; 2026-01-31; "), "{text}");
+        assert!(
+            text.contains(
+                " of abcdef1; go 1.2; `kahn-bench table`; 5 of 5 measurements were quiet."
+            ),
+            "{text}"
+        );
+        assert!(text.contains("Left out: boost-fiber, no compiler."));
     }
 
     #[test]
     fn a_speed_up_is_the_cost_on_one_worker_over_that_on_more() {
         let mut runs = Runs::default();
         for (workers, ours, arithmetic) in [(1, 12.0, 1.0), (2, 8.0, 0.625)] {
-            runs.add("kahn", workers, vec![Figure::new("time", "ns", ours)]);
-            runs.add("floor", workers, vec![Figure::new("arithmetic", "ns", arithmetic)]);
+            runs.add("kahn", workers, quiet(vec![Figure::new("time", "ns", ours)]));
+            runs.add("floor", workers, quiet(vec![Figure::new("arithmetic", "ns", arithmetic)]));
         }
         let text = speed_ups(&runs.lines("scatter-gather", "10 us of work"));
         assert!(text.ends_with("| scatter-gather: 10 us of work | 2 | 1.50 | - | 1.60 |\n"));
@@ -275,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_said() {
-        let text = markdown(&lines(3.0, 2.0), &Missing::new());
+        let text = markdown(&data(3.0, 2.0));
         assert!(text.contains("Lost:\n\n- ring (1 token), time, 2 workers: 1.50 times go"));
     }
 }

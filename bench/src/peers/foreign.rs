@@ -16,24 +16,24 @@ pub(crate) struct Foreign {
     source: &'static str,
     /// Builds the source into the file.
     build: fn(source: &Path, into: &Path) -> Command,
-    /// Prints its version.
-    version: &'static [&'static str],
+    /// Prints its version in the last line.
+    version: fn() -> Command,
 }
 
 /// All of them.
 pub(crate) const FOREIGN: &[Foreign] = &[
-    Foreign { name: "go", source: "go/main.go", build: go, version: &["go", "version"] },
+    Foreign { name: "go", source: "go/main.go", build: go, version: go_version },
     Foreign {
         name: "boost-fiber",
         source: "cpp/fiber.cpp",
         build: |source, into| cpp(source, into, &["-lboost_fiber", "-lboost_context"]),
-        version: &["c++", "--version"],
+        version: || macro_of("boost/version.hpp", "BOOST_LIB_VERSION"),
     },
     Foreign {
         name: "onetbb",
         source: "cpp/tbb.cpp",
         build: |source, into| cpp(source, into, &["-ltbb"]),
-        version: &["c++", "--version"],
+        version: || macro_of("oneapi/tbb/version.h", "TBB_VERSION_MAJOR.TBB_VERSION_MINOR"),
     },
 ];
 
@@ -65,11 +65,11 @@ impl Foreign {
         Ok(())
     }
 
-    /// Says what builds it here, as far as it is installed.
-    pub(crate) fn version(&self) -> Option<String> {
-        let (program, arguments) = self.version.split_first()?;
-        let said = Command::new(program).args(arguments).output().ok()?;
-        Some(String::from_utf8(said.stdout).ok()?.lines().next()?.to_owned())
+    /// Says what is installed here.
+    fn version(&self) -> Option<String> {
+        let said = (self.version)().output().ok().filter(|said| said.status.success())?;
+        let said = String::from_utf8(said.stdout).ok()?;
+        Some(format!("{} {}", self.name, said.lines().last()?.replace('"', "")))
     }
 
     /// Runs a workload.
@@ -89,6 +89,15 @@ impl Foreign {
         let folder = own.parent().context("this program is in no folder")?;
         Ok(folder.join("kahn-bench-peers").join(self.name))
     }
+}
+
+/// The versions of all of them that are installed here, and of the compiler of C++.
+pub(super) fn versions() -> impl Iterator<Item = String> {
+    let compiler = || {
+        let said = Command::new("c++").arg("--version").output().ok()?;
+        Some(String::from_utf8(said.stdout).ok()?.lines().next()?.to_owned())
+    };
+    FOREIGN.iter().filter_map(Foreign::version).chain(compiler())
 }
 
 fn figure(line: &str) -> Result<Figure> {
@@ -112,6 +121,20 @@ fn go(source: &Path, into: &Path) -> Command {
         command.current_dir(folder);
     }
     command.args(["build", "-o"]).arg(into).arg(".");
+    command
+}
+
+fn go_version() -> Command {
+    let mut command = Command::new("go");
+    command.args(["env", "GOVERSION"]);
+    command
+}
+
+/// What a header defines.
+fn macro_of(header: &str, name: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = "echo \"$2\" | c++ -E -P -include \"$1\" -x c++ -";
+    command.args(["-c", script, "sh", header, name]);
     command
 }
 

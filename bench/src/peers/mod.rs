@@ -50,3 +50,30 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { name: "boost-fiber", summary: "C++ with Boost.Fiber" },
     Peer { name: "onetbb", summary: "C++ with the flow graph of oneTBB; its edges are unbounded" },
 ];
+
+/// The versions of the peers: of packages, from the lock file that this program was built with, and of what is
+/// installed here.
+pub(crate) fn versions() -> Vec<String> {
+    const PACKAGES: [&str; 9] = [
+        "async-channel",
+        "async-executor",
+        "crossbeam-channel",
+        "hashbrown",
+        "kanal",
+        "may",
+        "rayon",
+        "rtrb",
+        "tokio",
+    ];
+    let lock = include_str!("../../../Cargo.lock");
+    let entries = lock.split("[[package]]").filter_map(|entry| {
+        let field =
+            |name: &str| entry.lines().find_map(|line| line.strip_prefix(name))?.strip_suffix('"');
+        Some((field("name = \"")?, field("version = \"")?))
+    });
+    entries
+        .filter(|(name, _)| PACKAGES.contains(name))
+        .map(|(name, version)| format!("{name} {version}"))
+        .chain(foreign::versions())
+        .collect()
+}

@@ -48,6 +48,7 @@ pub use experiment::{
 pub use interval::Interval;
 pub use judge::{Evaluation, Judged, judge};
 pub use machine::Machine;
+pub use measure::{Disturbance, Meanwhile};
 pub use perform::{Order, Watcher, perform};
 pub use plot::{Axis, Marks, Panel, Series, Spread};
 pub use point::{Point, Value, float};

@@ -48,29 +48,83 @@ const MOST_STEAL: f64 = 0.005;
 /// The system counts in hundredths of a second: a measurement may be one of them off, for each.
 const TICK: f64 = 0.01;
 
-/// What the machine did beside a measurement: other programs disturb it.
-pub(crate) struct Meanwhile {
+/// Watches what the machine does beside a measurement: other programs disturb it.
+///
+/// ```
+/// let meanwhile = kahn_experiments::Meanwhile::begin();
+/// let disturbance = meanwhile.so_far();
+/// // `None` where the system does not tell.
+/// assert!(disturbance.is_none_or(|found| found.load >= 0.0 && found.steal >= 0.0));
+/// ```
+#[derive(Debug)]
+pub struct Meanwhile {
     since: Instant,
     counts: Option<[f64; 2]>,
     before: Option<Seconds>,
 }
 
+/// What disturbed a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disturbance {
+    /// Seconds that it took in all.
+    pub seconds: f64,
+    /// Cores that other programs kept busy meanwhile; children that have ended are not others.
+    pub load: f64,
+    /// The share of the cores' time that the host of a virtual machine took.
+    pub steal: f64,
+}
+
+impl Disturbance {
+    /// Says whether hardly anything else ran: others used less than a tenth of a core, and the host took less than
+    /// half a per cent of the time. What the system's clock cannot tell apart from that counts.
+    ///
+    /// ```
+    /// use kahn_experiments::Disturbance;
+    ///
+    /// assert!(Disturbance { seconds: 10.0, load: 0.09, steal: 0.004 }.is_quiet());
+    /// assert!(!Disturbance { seconds: 10.0, load: 0.2, steal: 0.0 }.is_quiet());
+    /// ```
+    pub fn is_quiet(&self) -> bool {
+        let unit = TICK / self.seconds;
+        self.load < MOST_LOAD + unit && self.steal < MOST_STEAL + unit
+    }
+
+    /// Reads it from the quantities of a measurement.
+    fn of(figures: &BTreeMap<String, f64>) -> Option<Self> {
+        let figure = |name| figures.get(name).copied();
+        Some(Self { seconds: figure(ELAPSED)?, load: figure(LOAD)?, steal: figure(STEAL)? })
+    }
+}
+
 /// Seconds since the system started, all cores together.
+#[derive(Debug)]
 struct Seconds {
     others: f64,
     stolen: f64,
 }
 
 impl Meanwhile {
+    /// Begins to watch.
     #[expect(clippy::disallowed_methods, reason = "an experiment reads the clock")]
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         Self { before: Seconds::now(), counts: counts(), since: Instant::now() }
+    }
+
+    /// Says what disturbed it since the beginning; `None` where the system does not tell.
+    pub fn so_far(&self) -> Option<Disturbance> {
+        let seconds = self.since.elapsed().as_secs_f64();
+        let (now, before) = Seconds::now().zip(self.before.as_ref())?;
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let share = |now: f64, before: f64| ((now - before) / seconds).max(0.0);
+        let load = share(now.others, before.others);
+        let steal = share(now.stolen, before.stolen) / crate::point::float(cores);
+        Some(Disturbance { seconds, load, steal })
     }
 
     /// Adds how long it took in all, and what else ran meanwhile; it is the try after so many.
     pub(crate) fn end(self, measured: Measured, before: usize) -> Measured {
-        let elapsed = self.since.elapsed().as_secs_f64();
-        let measured = measured.and(ELAPSED, elapsed);
+        let disturbance = self.so_far();
+        let measured = measured.and(ELAPSED, self.since.elapsed().as_secs_f64());
         let measured = match before {
             0 => measured,
             before => measured.and(AGAIN, crate::point::float(before)),
@@ -82,19 +136,13 @@ impl Meanwhile {
             None => measured,
         };
         // Where the system does not tell, nothing is written, and nothing counts as quiet.
-        let Some((now, before)) = Seconds::now().zip(self.before) else { return measured };
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let share = |now: f64, before: f64| ((now - before) / elapsed).max(0.0);
-        measured
-            .and(LOAD, share(now.others, before.others))
-            .and(STEAL, share(now.stolen, before.stolen) / crate::point::float(cores))
+        let Some(Disturbance { load, steal, .. }) = disturbance else { return measured };
+        measured.and(LOAD, load).and(STEAL, steal)
     }
 
-    /// Whether hardly anything else ran: what cannot be told apart from that counts.
+    /// Whether hardly anything else ran.
     pub(crate) fn was_quiet(figures: &BTreeMap<String, f64>) -> bool {
-        let unit = TICK / figures.get(ELAPSED).copied().unwrap_or(0.0);
-        let below = |name, most: f64| figures.get(name).is_some_and(|figure| *figure < most + unit);
-        below(LOAD, MOST_LOAD) && below(STEAL, MOST_STEAL)
+        Disturbance::of(figures).is_some_and(|found| found.is_quiet())
     }
 }
 
