@@ -145,6 +145,19 @@ impl Contest {
         )
     }
 
+    /// Adds a program of CCSP.
+    pub(crate) fn with_ccsp(
+        self,
+        name: &'static str,
+        arguments: &[&dyn Display],
+        metric: &'static str,
+        steps: Option<usize>,
+    ) -> Self {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let program = peers::ccsp::Program { name, arguments, metric, steps };
+        self.with(peers::ccsp::NAME, move |workers| program.measure(workers))
+    }
+
     fn with_programs(self, programs: &'static [Foreign], arguments: &[&dyn Display]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         programs.iter().fold(self, |contest, program| {

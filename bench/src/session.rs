@@ -4,7 +4,7 @@
 use crate::child::Order;
 use crate::contest::{Contest, Entry, Settings, Workload, is_peer};
 use crate::lines::{Line, Round, Runs};
-use crate::peers::{Foreign, PEERS};
+use crate::peers::{self, PEERS};
 use crate::table::Missing;
 use anyhow::Result;
 use kahn_experiments::Meanwhile;
@@ -78,8 +78,7 @@ impl Session {
         if !self.peers.has(entry.runtime) || self.missing.contains_key(entry.runtime) {
             return false;
         }
-        let Some(foreign) = Foreign::named(entry.runtime) else { return true };
-        match foreign.prepare() {
+        match peers::prepare(entry.runtime) {
             Ok(()) => true,
             Err(reason) => {
                 self.leave_out(entry.runtime, &reason);

@@ -152,8 +152,13 @@ fn losses(lost: &[(&Line, &Line, f64)]) -> String {
     for (ours, best, ratio) in lost {
         let _infallible = writeln!(
             text,
-            "- {} ({}), {}, {} workers: {ratio:.2} times {}",
-            ours.workload, ours.params, ours.metric, ours.workers, best.runtime
+            "- {} ({}), {}, {} worker{}: {ratio:.2} times {}",
+            ours.workload,
+            ours.params,
+            ours.metric,
+            ours.workers,
+            if ours.workers == 1 { "" } else { "s" },
+            best.runtime
         );
     }
     text

@@ -54,7 +54,9 @@ fn runtimes_of(workload: &str, peers: &str) -> Vec<String> {
     let output = bench(&[&run[..], &["--peers", peers, "--json", path]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(path).expect("the lines");
-    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    // The first says whose measurements these are.
+    let lines =
+        text.lines().skip(1).map(|line| serde_json::from_str(line).expect("a line of JSON"));
     let runtime = |line: serde_json::Value| line["runtime"].as_str().expect("a name").to_owned();
     lines.map(runtime).collect()
 }
@@ -75,15 +77,21 @@ fn a_run_writes_a_json_line_for_each_runtime_and_metric() {
     let path = folder.path().join("lines.json");
     let path = path.to_str().expect("a path in UTF-8");
     let run = ["run", "ring", "--quick", "--repeat", "2", "--workers", "1", "--tokens", "3"];
-    let output = bench(&[&run[..], &["--peers", "tokio-kanal", "--json", path]].concat());
+    let more = ["--peers", "tokio-kanal", "--json", path, "--source", "abcdef1"];
+    let output = bench(&[&run[..], &more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(path).expect("the lines");
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    let lines: Vec<serde_json::Value> = lines.collect();
+    assert_eq!(lines[0]["machine"]["source"], "abcdef1");
+    assert!(
+        lines[0]["command"].as_str().is_some_and(|said| said.starts_with("kahn-bench run ring"))
+    );
     let mut runtimes = Vec::new();
-    for line in text.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
+    for line in &lines[1..] {
         assert_eq!((&line["workload"], &line["workers"]), (&"ring".into(), &1.into()));
         assert_eq!(line["params"], "256 processes, 3 tokens, capacity 1");
-        assert_eq!(line["runs"], 2);
+        assert_eq!(line["figures"].as_array().map(Vec::len), Some(2));
         assert!(line["min"].as_f64() <= line["median"].as_f64());
         runtimes.push(line["runtime"].as_str().expect("a name").to_owned());
     }
@@ -91,4 +99,62 @@ fn a_run_writes_a_json_line_for_each_runtime_and_metric() {
         assert!(runtimes.iter().any(|runtime| runtime == name), "{name}");
     }
     assert!(!runtimes.iter().any(|runtime| runtime == "go"));
+
+    let table = printed(&["table", "--from", path]);
+    assert!(table.starts_with("Medians of 2 runs in turn; "), "{table}");
+    assert!(table.contains(" of abcdef1; "), "{table}");
+    let row = "| ring: 256 processes, 3 tokens, capacity 1 | time per message, ns | 1 | ";
+    assert_eq!(table.lines().filter(|line| line.starts_with(row)).count(), 1, "{table}");
+}
+
+/// What a command prints that goes well.
+fn printed(arguments: &[&str]) -> String {
+    let output = bench(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The data in the tree, and the file beside it that is named.
+fn kept(name: &str) -> (String, String) {
+    let tree = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let data = tree.join("evaluation/peers/run.jsonl.gz");
+    let text = std::fs::read_to_string(tree.join(name)).expect("a file of the tree");
+    (data.to_str().expect("a path in UTF-8").to_owned(), text)
+}
+
+#[test]
+fn the_table_in_the_tree_follows_from_the_data_beside_it() {
+    let (data, table) = kept("evaluation/peers/README.md");
+    assert_eq!(printed(&["table", "--from", &data]), table);
+}
+
+#[test]
+fn the_rows_in_the_readme_follow_from_the_data_in_the_tree() {
+    let (data, readme) = kept("README.md");
+    let rows = printed(&["table", "--from", &data, "--readme"]);
+    assert_eq!(rows.lines().count(), 22);
+    assert!(readme.contains(&rows), "the README should have:\n{rows}");
+}
+
+#[test]
+fn a_peer_whose_folder_is_not_named_is_left_out_and_said() {
+    let run = ["run", "commstime", "--quick", "--repeat", "1", "--workers", "1", "--peers", "ccsp"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kahn-bench"));
+    let output =
+        command.args(run).env_remove("KAHN_PEER_CCSP").output().expect("the program starts");
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("skipped: ccsp: KAHN_PEER_CCSP is not set"), "{said}");
+}
+
+#[test]
+fn what_is_no_data_is_refused_and_says_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lines.json");
+    let name = path.to_str().expect("a path in UTF-8");
+    refused(&["table", "--from", name], "cannot be read");
+    std::fs::write(&path, "").expect("a file");
+    refused(&["table", "--from", name], "is empty");
+    std::fs::write(&path, "{\"workload\":\"ring\"}\n").expect("a file");
+    refused(&["table", "--from", name], "line 1 does not say whose measurements these are");
 }

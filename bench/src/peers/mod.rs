@@ -8,8 +8,10 @@
 //! | `tasks`     | tokio and async-executor, with tokio's mpsc, kanal and async-channel   |
 //! | `threads`   | OS threads with crossbeam-channel and rtrb, coroutines of may          |
 //! | `parked`    | rtrb's ring, whose ends sleep: a bounded channel for threads and may   |
+//! | `ccsp`      | programs of CCSP, where a variable names their folder                  |
 //! | `foreign`   | Go, and C++ with Boost.Fiber and oneTBB, built when first used         |
 
+pub(crate) mod ccsp;
 mod foreign;
 mod parked;
 mod tasks;
@@ -49,7 +51,17 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { name: "go", summary: "Go with its channels" },
     Peer { name: "boost-fiber", summary: "C++ with Boost.Fiber" },
     Peer { name: "onetbb", summary: "C++ with the flow graph of oneTBB; its edges are unbounded" },
+    Peer { name: ccsp::NAME, summary: "programs of CCSP, where KAHN_PEER_CCSP names their folder" },
 ];
+
+/// Says why a peer cannot take part, or builds what it needs.
+pub(crate) fn prepare(name: &str) -> anyhow::Result<()> {
+    match Foreign::named(name) {
+        Some(foreign) => foreign.prepare(),
+        None if name == ccsp::NAME => ccsp::prepare(),
+        None => Ok(()),
+    }
+}
 
 /// The versions of the peers: of packages, from the lock file that this program was built with, and of what is
 /// installed here.
@@ -75,5 +87,6 @@ pub(crate) fn versions() -> Vec<String> {
         .filter(|(name, _)| PACKAGES.contains(name))
         .map(|(name, version)| format!("{name} {version}"))
         .chain(foreign::versions())
+        .chain(ccsp::version())
         .collect()
 }

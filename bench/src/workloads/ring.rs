@@ -29,6 +29,7 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
             .with_blocking::<May>("may", bench)
             .with_all_threads(slow)
             .with_foreign(&[&"ring", &PROCESSES, &tokens, &bench.ring.cycles])
+            .with_meetings(tokens, settings)
             .with_floor()
     };
     settings.tokens.iter().map(contest).collect()
@@ -46,9 +47,22 @@ pub(super) fn rendezvous(settings: &Settings) -> Vec<Contest> {
             .with_blocking::<May>("may", bench)
             .with_all_threads(slow)
             .with_go(&[&"rendezvous", &PROCESSES, &tokens, &bench.ring.cycles])
+            .with_meetings(tokens, settings)
             .with_floor()
     };
     settings.tokens.iter().map(contest).collect()
+}
+
+impl Contest {
+    /// Adds the ring of CCSP, in which a sender waits for its receiver. The start of the program is to be a small part.
+    fn with_meetings(self, tokens: u32, settings: &Settings) -> Self {
+        let cycles = settings.size(65_536, 4096) / tokens as usize;
+        let steps = Some(PROCESSES as usize * tokens as usize * cycles);
+        match tokens {
+            1 => self.with_ccsp("ring", &[&cycles], PER_MESSAGE, steps),
+            _ => self.with_ccsp("mtring", &[&cycles, &tokens], PER_MESSAGE, steps),
+        }
+    }
 }
 
 /// A ring to be measured.

@@ -94,12 +94,19 @@ impl<T: Send> RunQueue<T> {
 
     /// Puts processes at the end of the run queue.
     pub(crate) fn put_back(&mut self, window: &Window<Batch<T>>, mut processes: Batch<T>) {
-        while !processes.is_empty() {
-            let rest = processes.split_off(processes.len().min(MOST_PROCESSES));
-            if let Some(before) = self.pending.replace(Box::new(processes)) {
-                self.show(window, before);
-            }
-            processes = rest;
+        // Each part gets memory of its own: split off, it would keep that of all.
+        while processes.len() > MOST_PROCESSES {
+            self.put_behind(window, processes.drain(..MOST_PROCESSES).collect());
+        }
+        if !processes.is_empty() {
+            processes.shrink_to(2 * MOST_PROCESSES);
+            self.put_behind(window, processes);
+        }
+    }
+
+    fn put_behind(&mut self, window: &Window<Batch<T>>, batch: Batch<T>) {
+        if let Some(before) = self.pending.replace(Box::new(batch)) {
+            self.show(window, before);
         }
     }
 
@@ -151,9 +158,7 @@ impl<T: Send> RunQueue<T> {
         }
         let mut batch = mem::take(&mut self.active);
         if !self.was_alone && batch.len() > 1 {
-            let rest = batch.split_off(1);
-            self.put_back(window, batch);
-            batch = rest;
+            self.put_back(window, batch.drain(..1).collect());
         }
         self.put_back(window, batch);
     }
@@ -382,6 +387,22 @@ mod tests {
                 machine.queue.give_way(process);
             }
             assert!(since.iter().all(|&last| last > 0));
+        }
+    }
+
+    #[test]
+    fn batches_take_memory_for_what_they_hold() {
+        for size in [500_u32, 100_000] {
+            let all: Vec<u32> = (0..size).collect();
+            let mut machine = Machine::new([&all]);
+            // Some turns end, and the heads of batches are split off.
+            machine.run(10 * MOST_DISPATCHES);
+            let mut room = machine.queue.active.capacity();
+            while let Some(batch) = machine.queue.next_batch(&machine.window) {
+                assert!(batch.capacity() <= 2 * MOST_PROCESSES, "a batch of {}", batch.len());
+                room += batch.capacity();
+            }
+            assert!(room <= 2 * size as usize, "{room} places for {size} processes");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::taken;
 use crate::contest::{Contest, Settings};
-use crate::measure::{Figure, Stopwatch, now};
+use crate::measure::{Figure, PER_MESSAGE, Stopwatch, now};
 use crate::peers::{Blocking as _, Crossbeam, Executor, May, Smol, Tokio, join, join_all};
 use anyhow::{Context as _, Result};
 use futures_util::StreamExt as _;
@@ -24,6 +24,12 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
             .with("may", move |workers| usual.may(workers))
             .with("threads-crossbeam", move |workers| slow.crossbeam(workers))
             .with_go(&[&"alternation", &senders, &WARM, &usual.messages])
+            .with_ccsp(
+                "micro",
+                &[&"alt", &senders, &usual.messages],
+                PER_MESSAGE,
+                Some(usual.messages),
+            )
             .with_floor()
     };
     [8, 64].map(contest).into()
@@ -46,7 +52,7 @@ impl Bench {
     }
 
     fn figures(self, time: Duration) -> Vec<Figure> {
-        Figure::each("time per message", time, self.messages)
+        Figure::each(PER_MESSAGE, time, self.messages)
     }
 
     fn ours(self, options: Options) -> Result<Vec<Figure>> {

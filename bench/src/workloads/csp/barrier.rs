@@ -14,6 +14,7 @@ const MEMBERS: usize = 1000;
 pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     let (usual, slow) =
         (Bench { phases: settings.size(3000, 100) }, Bench { phases: settings.size(20, 5) });
+    let steps = usual.phases * MEMBERS;
     vec![
         super::contest(format!("{MEMBERS} processes"), move |options| usual.ours(options))
             .with("tokio", move |workers| usual.tokio(workers))
@@ -30,6 +31,12 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
                 })
             })
             .with_go(&[&"barrier", &MEMBERS, &usual.phases])
+            .with_ccsp(
+                "micro",
+                &[&"barrier", &MEMBERS, &steps],
+                "time per process and phase",
+                Some(steps),
+            )
             .with_floor(),
     ]
 }

@@ -4,7 +4,7 @@
 
 use super::taken;
 use crate::contest::{Contest, Settings};
-use crate::measure::{Figure, Stopwatch, now};
+use crate::measure::{Figure, PER_MESSAGE, Stopwatch, now};
 use crate::peers::{Blocking as _, Crossbeam, Executor, May, Smol, Tokio, join, join_all};
 use anyhow::{Context as _, Result};
 use kahn_csp::{self as csp, Options};
@@ -28,6 +28,12 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
             .with("may", move |workers| usual.may(workers))
             .with("threads-crossbeam", move |workers| slow.crossbeam(workers))
             .with_go(&[&"claim", &CLIENTS, &WARM, &usual.messages])
+            .with_ccsp(
+                "micro",
+                &[&"claim", &CLIENTS, &usual.messages],
+                PER_MESSAGE,
+                Some(usual.messages),
+            )
             .with_floor(),
     ]
 }
@@ -45,7 +51,7 @@ struct Bench {
 impl Bench {
     fn figures(self, time: Option<Duration>) -> Result<Vec<Figure>> {
         let time = time.context("the clients have left")?;
-        Ok(Figure::each("time per message", time, self.messages))
+        Ok(Figure::each(PER_MESSAGE, time, self.messages))
     }
 
     fn ours(self, options: Options) -> Result<Vec<Figure>> {

@@ -20,6 +20,8 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     let bench = |loops| Bench { loops };
     let (usual, slow) =
         (bench(settings.size(1_000_000, 50_000)), bench(settings.size(10_000, 500)));
+    // The start of the program is to be a small part of it.
+    let whole = settings.size(4_000_000, 200_000);
     vec![
         super::contest("4 processes, rendezvous", move |options| usual.ours(options))
             .with_tasks::<Tokio, Kanal>("tokio-kanal", usual)
@@ -28,6 +30,7 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
             // A hop of a thread takes microseconds.
             .with_blocking::<Crossbeam>("threads-crossbeam", slow)
             .with_go(&[&"commstime", &WARM, &usual.loops])
+            .with_ccsp("commstime", &[&whole], "time per loop", Some(whole))
             .with_floor(),
     ]
 }

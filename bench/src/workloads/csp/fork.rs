@@ -14,6 +14,7 @@ const AT_ONCE: usize = 1000;
 pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     let (usual, slow) =
         (Bench { rounds: settings.size(1000, 50) }, Bench { rounds: settings.size(10, 2) });
+    let forks = usual.rounds * AT_ONCE;
     vec![
         super::contest(format!("{AT_ONCE} at a time"), move |options| usual.ours(options))
             .with("kahn-results", move |workers| usual.with_results(super::on(workers)))
@@ -22,6 +23,7 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
             .with("may", move |workers| usual.blocking::<May>(workers))
             .with("threads", move |workers| slow.blocking::<Crossbeam>(workers))
             .with_go(&[&"fork", &AT_ONCE, &usual.rounds])
+            .with_ccsp("micro", &[&"fork", &AT_ONCE, &forks], "time per process", Some(forks))
             .with_floor(),
     ]
 }
