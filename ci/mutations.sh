@@ -23,8 +23,11 @@ mutation() {
 }
 
 package=kahn
-without_mutation models:: -p kahn --release --lib
-package=kahn-engine without_mutation models:: -p kahn-engine --release --lib
+# All at once with two preemptions, and without those that take long: `ci/loom.sh` checks them all.
+left_out=("${slow_models[@]/#/--skip=}" "${slowest_models[@]/#/--skip=}")
+LOOM_MAX_PREEMPTIONS=2 without_mutation models:: -p kahn --release --lib
+LOOM_MAX_PREEMPTIONS=2 package=kahn-engine without_mutation models:: -p kahn-engine --release --lib
+left_out=()
 
 # --- words ------------------------------------------------------------------------------------
 

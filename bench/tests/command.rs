@@ -114,24 +114,30 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The data in the tree, and the file beside it that is named.
-fn kept(name: &str) -> (String, String) {
-    let tree = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let data = tree.join("evaluation/peers/run.jsonl.gz");
-    let text = std::fs::read_to_string(tree.join(name)).expect("a file of the tree");
-    (data.to_str().expect("a path in UTF-8").to_owned(), text)
+/// A file of the tree.
+fn of_the_tree(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// What is printed from data in the tree.
+fn from(data: &str, more: &[&str]) -> String {
+    let data = of_the_tree(data);
+    printed(&[&["table", "--from", data.to_str().expect("a path in UTF-8")], more].concat())
 }
 
 #[test]
-fn the_table_in_the_tree_follows_from_the_data_beside_it() {
-    let (data, table) = kept("evaluation/peers/README.md");
-    assert_eq!(printed(&["table", "--from", &data]), table);
+fn tables_in_the_tree_follow_from_the_data_beside_them() {
+    for (data, table) in [("run.jsonl.gz", "README.md"), ("ccsp.jsonl.gz", "ccsp.md")] {
+        let kept = std::fs::read_to_string(of_the_tree(&format!("evaluation/peers/{table}")));
+        let written = from(&format!("evaluation/peers/{data}"), &[]);
+        assert_eq!(written, kept.expect("a file of the tree"), "{table}");
+    }
 }
 
 #[test]
 fn the_rows_in_the_readme_follow_from_the_data_in_the_tree() {
-    let (data, readme) = kept("README.md");
-    let rows = printed(&["table", "--from", &data, "--readme"]);
+    let readme = std::fs::read_to_string(of_the_tree("README.md")).expect("a file of the tree");
+    let rows = from("evaluation/peers/run.jsonl.gz", &["--readme"]);
     assert_eq!(rows.lines().count(), 22);
     assert!(readme.contains(&rows), "the README should have:\n{rows}");
 }
