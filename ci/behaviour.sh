@@ -77,6 +77,8 @@ mutation credit-left-unlisted "$laws" room_that_was_left_unused channel/sender.r
     's/self\.channel\.list\(End::Sender, worker\);/let _ = worker;/'
 mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
     's/if has_yielded \|\| worker\.spend\(1\)/if !has_yielded || worker.spend(1)/'
+package=kahn-csp mutation chunks-one-at-a-time '--lib' memory_is_taken_for_more_chunks channel/blocks.rs \
+    's/self\.chunks\.len\(\)\.clamp\(1, MOST_AT_ONCE\)/1/'
 package=kahn-csp mutation making-for-nothing "$check" every_policy_keeps ../../kahn-engine/src/worker/operation.rs \
     's/(fn has_made_one\(&self\) \{\s*)self\.spend\(1\);/$1/'
 package=kahn-csp mutation no-rounds "$check" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \

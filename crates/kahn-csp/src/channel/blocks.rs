@@ -12,6 +12,8 @@
 //!   └────────────────────────────────┴────────────┴────────────┴───┘
 //! ```
 //!
+//! Memory is taken for several chunks at once, for an aligned start costs up to a chunk beside it.
+//!
 //! | state of a block | reference to the network's [`Common`] | leaves by |
 //! |---|---|---|
 //! | free, in the list | – | a channel is made there |
@@ -61,6 +63,7 @@ mod chunks {
     use super::{Arc, BufferHead, Common, Ended, Label, NonNull, Rendezvous};
     use kahn_engine::sync::StaticMutex;
     use std::array;
+    use std::mem::MaybeUninit;
 
     /// Bytes of a chunk, and what it is aligned to.
     const SIZE: usize = 4096;
@@ -74,11 +77,17 @@ mod chunks {
         blocks: [Rendezvous; BLOCKS],
     }
 
+    /// Memory is taken for so many chunks at once, at most.
+    const MOST_AT_ONCE: usize = 16;
+
     const _: () = assert!(size_of::<Chunk>() == SIZE, "blocks find the beginning of their chunk");
 
     struct State {
         free: Vec<NonNull<Rendezvous>>,
         chunks: Vec<NonNull<Chunk>>,
+        memory: Vec<NonNull<[MaybeUninit<Chunk>]>>,
+        /// The next chunk that is not one yet, and how many there are from it on.
+        spare: (NonNull<Chunk>, usize),
         /// How many channels may be listed.
         limit: usize,
         /// What has ended so far; none when the report is made.
@@ -93,11 +102,25 @@ mod chunks {
 
     impl State {
         fn add_chunk(&mut self, common: &Arc<Common>) {
+            let (chunk, left) = match self.spare {
+                (_, 0) => self.take_memory(),
+                spare => spare,
+            };
+            // SAFETY: it lies in that memory, or is its end.
+            self.spare = (unsafe { chunk.add(1) }, left - 1);
             let blocks = array::from_fn(|_| Rendezvous::nobody());
-            let chunk = Box::new(Chunk { common: Arc::as_ptr(common), blocks });
-            let chunk = NonNull::from(Box::leak(chunk));
+            // SAFETY: it lies in that memory, and was not used yet.
+            unsafe { chunk.write(Chunk { common: Arc::as_ptr(common), blocks }) };
             self.chunks.push(chunk);
             self.free.extend(blocks_of(chunk));
+        }
+
+        /// As much again as there is.
+        fn take_memory(&mut self) -> (NonNull<Chunk>, usize) {
+            let count = self.chunks.len().clamp(1, MOST_AT_ONCE);
+            let memory = NonNull::from(Box::leak(Box::new_uninit_slice(count)));
+            self.memory.push(memory);
+            (memory.cast(), count)
         }
 
         fn keep(&mut self, meeting: &Rendezvous) {
@@ -122,7 +145,11 @@ mod chunks {
         fn drop(&mut self) {
             for chunk in self.chunks.drain(..) {
                 // SAFETY: made by `add_chunk`; no channel is there any more, for each keeps us.
-                drop(unsafe { Box::from_raw(chunk.as_ptr()) });
+                unsafe { chunk.drop_in_place() };
+            }
+            for memory in self.memory.drain(..) {
+                // SAFETY: taken as a box, and nothing is there any more.
+                drop(unsafe { Box::from_raw(memory.as_ptr()) });
             }
         }
     }
@@ -138,8 +165,14 @@ mod chunks {
     impl Blocks {
         /// No channel yet; so many are listed in the report.
         pub(crate) fn new(limit: usize) -> Self {
-            let (free, chunks, ended) = (Vec::new(), Vec::new(), Some(Ended::default()));
-            Self(StaticMutex::new(State { free, chunks, limit, ended }))
+            Self(StaticMutex::new(State {
+                free: Vec::new(),
+                chunks: Vec::new(),
+                memory: Vec::new(),
+                spare: (NonNull::dangling(), 0),
+                limit,
+                ended: Some(Ended::default()),
+            }))
         }
     }
 
@@ -155,6 +188,12 @@ mod chunks {
         // The channel's reference.
         let _ = Arc::into_raw(Arc::clone(common));
         place
+    }
+
+    /// How often memory was taken for chunks.
+    #[cfg(test)]
+    pub(super) fn times_taken(common: &Common) -> usize {
+        common.memory::<Blocks>().0.lock().memory.len()
     }
 
     /// What the network of a channel has in common.
@@ -351,6 +390,22 @@ mod tests {
         assert_eq!(addresses(&first), addresses(&second));
         for place in second {
             // SAFETY: as above.
+            assert!(unsafe { give_back(place) }.is_none(), "it has no buffer");
+        }
+    }
+
+    #[test]
+    fn memory_is_taken_for_more_chunks_the_more_there_are() {
+        let common = Common::new(1, 0, Blocks::new(0));
+        // 63 channels stand in a chunk.
+        let places: Vec<_> =
+            (0..63 * 40).map(|_| make(&common, Label::Name("some".into()))).collect();
+        let chunks: BTreeSet<_> = places.iter().map(|place| place.addr().get() / 4096).collect();
+        assert_eq!(chunks.len(), 40);
+        // 1, 1, 2, 4, 8, 16, and 16 of which 8 are left.
+        assert_eq!(chunks::times_taken(&common), 7);
+        for place in places {
+            // SAFETY: made just now, and not used again.
             assert!(unsafe { give_back(place) }.is_none(), "it has no buffer");
         }
     }
