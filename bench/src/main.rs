@@ -55,10 +55,11 @@ struct Command {
 enum What {
     /// List the workloads and the peers, one line each.
     List,
-    /// Run one workload, or `all`.
+    /// Run workloads, or `all`.
     Run {
-        /// The workload's name, or `all`.
-        workload: String,
+        /// Names of workloads, or `all`.
+        #[arg(required = true, value_name = "WORKLOAD")]
+        workloads: Vec<String>,
         #[command(flatten)]
         options: Options,
     },
@@ -175,14 +176,14 @@ fn run(what: What) -> Result<()> {
             }
             Ok(())
         }
-        What::Run { workload, options } => {
-            let chosen: Vec<_> = WORKLOADS
-                .iter()
-                .filter(|entry| workload == "all" || entry.name == workload)
-                .collect();
-            if chosen.is_empty() {
-                refuse(&format!("there is no workload `{workload}`: `list` shows what there is"));
+        What::Run { workloads, options } => {
+            let is_of = |entry: &Workload, name: &str| name == "all" || entry.name == name;
+            let unknown = |name: &&String| !WORKLOADS.iter().any(|entry| is_of(entry, name));
+            if let Some(name) = workloads.iter().find(unknown) {
+                refuse(&format!("there is no workload `{name}`: `list` shows what there is"));
             }
+            let chosen = |entry: &&Workload| workloads.iter().any(|name| is_of(entry, name));
+            let chosen: Vec<_> = WORKLOADS.iter().filter(chosen).collect();
             let headed = Cell::new(false);
             measure(&chosen, &options, |line| {
                 if !headed.replace(true) {

@@ -19,6 +19,8 @@ fn refused(arguments: &[&str], because: &str) {
 #[test]
 fn bad_input_is_refused_with_exit_code_2() {
     refused(&["run", "rung"], "there is no workload `rung`");
+    refused(&["run", "ring", "rung"], "there is no workload `rung`");
+    refused(&["run"], "required");
     refused(&["run", "ring", "--peers", "python"], "there is no peer `python`");
     refused(&["run", "ring", "--workers", "0"], "1 or more");
     refused(&["run", "ring", "--tokens", "256"], "from 1 to 255");

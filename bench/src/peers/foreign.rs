@@ -69,7 +69,7 @@ impl Foreign {
     fn version(&self) -> Option<String> {
         let said = (self.version)().output().ok().filter(|said| said.status.success())?;
         let said = String::from_utf8(said.stdout).ok()?;
-        Some(format!("{} {}", self.name, said.lines().last()?.replace('"', "")))
+        Some(format!("{} {}", self.name, said.lines().last()?.replace(['"', ' '], "")))
     }
 
     /// Runs a workload.
