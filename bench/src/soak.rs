@@ -3,14 +3,16 @@
 #[path = "../../crates/kahn-net/tests/over_sim/mod.rs"]
 mod over_sim;
 
+use crate::measure::now;
 use crate::session::say;
 use crate::snet::Programs;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use kahn_laws::network::Ranked;
-use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary};
+use kahn_laws::{Campaign, Choice, Communicating, Draw, Extent, Networks, Summary, Tally, Trouble};
 use over_sim::OverSim;
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,8 +78,47 @@ impl Soak {
             time: self.seconds.map(Duration::from_secs),
             shrinking: SHRINKING,
         };
-        let summary = kahn_laws::soak(campaign, extent);
+        let watched = Watched { campaign, extent, drawn: Cell::new(0), told: Cell::new(now()) };
+        let summary = kahn_laws::soak(&watched, extent);
         print(&summary);
         summary.is_good()
+    }
+}
+
+/// How often a campaign says how far it is.
+const OFTEN: Duration = Duration::from_secs(30);
+
+/// A campaign that says how far it is.
+struct Watched<'a, C> {
+    campaign: &'a C,
+    extent: Extent,
+    drawn: Cell<u64>,
+    told: Cell<Instant>,
+}
+
+impl<C: Campaign> Campaign for Watched<'_, C> {
+    type Case = C::Case;
+
+    const NAME: &'static str = C::NAME;
+
+    fn choices(&self) -> &'static [&'static [&'static Choice]] {
+        self.campaign.choices()
+    }
+
+    fn draw(&self, draw: &mut Draw) -> C::Case {
+        if self.told.get().elapsed() >= OFTEN {
+            self.told.set(now());
+            say(&format!("{}: {} of {} cases", C::NAME, self.drawn.get(), self.extent.cases));
+        }
+        self.drawn.set(self.drawn.get() + 1);
+        self.campaign.draw(draw)
+    }
+
+    fn check(&self, case: &C::Case, draw: &mut Draw, tally: &mut Tally) -> Result<(), Trouble> {
+        self.campaign.check(case, draw, tally)
+    }
+
+    fn smaller(&self, case: &C::Case) -> Vec<C::Case> {
+        self.campaign.smaller(case)
     }
 }
