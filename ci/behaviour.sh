@@ -199,6 +199,8 @@ recording='--test recording'
 without_mutation '' -p kgz --test recording
 without_mutation '' -p kgz --test damage
 
+mutation what-does-not-compress-has-no-room '--test bytes' what_does_not_compress pack.rs \
+    's/\.or_else\(\|\| deflate\(0, plain, &\[\], packed\)\)//'
 mutation another-run-is-not-told "$recording" another_run command/recording.rs \
     's/replay\.difference\(\)/replay.difference().filter(|what| what.is_empty())/'
 mutation any-arguments-are-done-again "$recording" another_run command/recording.rs \

@@ -29,8 +29,11 @@ fn file(draw: &mut Draw) -> Vec<u8> {
             .level(draw.level(format.highest_level()))
             .block(1024 + draw.below(30_000))
             .seekable(format == Format::Zstd && draw.below(2) == 0);
-        kgz::compress(&text(draw.below(1000) as u64, length)[..], &mut packed, &settings)
-            .expect("memory is read and written");
+        let text = match draw.below(4) {
+            0 => (0..length).map(|_| draw.byte()).collect(),
+            _ => text(draw.below(1000) as u64, length),
+        };
+        kgz::compress(&text[..], &mut packed, &settings).expect("memory is read and written");
     }
     packed
 }

@@ -105,6 +105,27 @@ fn what_is_compressed_is_what_comes_back() {
 }
 
 #[test]
+fn what_does_not_compress_comes_back_and_grows_by_little() {
+    let mut draw = Draw::new(5);
+    let noise: Vec<u8> = (0..300_000).map(|_| draw.byte()).collect();
+    // Those for which the fixed code of deflate has nine bits.
+    let high: Vec<u8> = (0..300_000).map(|_| 144 + draw.byte() % 112).collect();
+    for text in [noise, high] {
+        for format in Format::ALL {
+            for level in u8::from(format == Format::Zstd)..=format.highest_level() {
+                for block in [1024, 60_000] {
+                    let settings = Compress::new().format(format).level(level).block(block);
+                    let packed = packed(&text, &settings, Options::new().workers(2));
+                    assert!(unpacked(&packed, 2, Options::new()) == text, "{settings:?}");
+                    let most = text.len() + text.len() / 100 + 72 * (text.len() / block + 1);
+                    assert!(packed.len() <= most, "{settings:?}: {}", packed.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn members_of_all_formats_follow_one_another() {
     let texts = [text(1, 100_000), text(2, 70_000), text(3, 1), Vec::new(), text(4, 300_000)];
     let mut file = Vec::new();
