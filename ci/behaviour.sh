@@ -62,6 +62,8 @@ mutation seeded-does-not-draw "$laws" a_seed_is_heeded ../../kahn-engine/src/run
     's/setup\.seed = schedule\.seed;/setup.seed = 0;/'
 package=kahn-policies mutation tau-does-nothing '--lib --features partition' it_shares_out_anew partition.rs \
     's/Some\(self\.tau\)/Some(DEFAULT_TAU)/'
+mutation operations-end-streams-and-go-on '--test random_programs' pruned_within_an_operation ../../kahn-laws/src/network/world.rs \
+    's/(self\.operation\(number, Mark::Clean\);)\s*\/\/ Others may[^;]*;\s*return Step::Moved;/$1/'
 package=kahn-policies mutation batches-keep-the-room-of-all '--lib' batches_take_memory_for_what_they_hold batches.rs \
     's/self\.put_behind\(window, processes\.drain\(\.\.MOST_PROCESSES\)\.collect\(\)\);/let rest = processes.split_off(MOST_PROCESSES);\n self.put_behind(window, std::mem::replace(\&mut processes, rest));/'
 package=kahn-policies mutation batch-never-splits '--lib' in_which_no_process_was_ever_alone batches.rs \

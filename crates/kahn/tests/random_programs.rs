@@ -58,6 +58,27 @@ fn the_model_finds_what_only_one_order_of_pruning_prunes() {
     assert!(!meaning.channels["c0"].exact, "{meaning:?}");
 }
 
+/// An operation that ends a stream is not over then: the second, which sees that end, may leave before the first
+/// has received.
+#[test]
+fn the_model_finds_what_is_pruned_within_an_operation() {
+    let reads = |from, body| Statement::While { from, body };
+    let meaning = network::interpret(
+        &program(vec![
+            process(
+                vec![Port::Sender(0), Port::Receiver(1), Port::Sender(2)],
+                vec![Statement::Drop(0), reads(1, vec![Statement::Drop(2)])],
+            ),
+            process(vec![Port::Receiver(0), Port::Receiver(2)], vec![reads(0, Vec::new())]),
+            process(vec![Port::Sender(1)], Vec::new()),
+        ]),
+        None,
+    );
+    let meaning = meaning.expect("it ends");
+    assert!(meaning.processes["p0"].may_be_pruned, "{meaning:?}");
+    assert!(!meaning.channels["c1"].exact, "{meaning:?}");
+}
+
 /// The second feeds the third for ever and never reads what the first sends, which waits there and
 /// would end all if it ended. No ring is to be resolved.
 #[test]

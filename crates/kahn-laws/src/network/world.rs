@@ -346,8 +346,11 @@ impl<'p> World<'p> {
             _ => false,
         };
         if operates {
-            if begins {
+            if begins && !self.actors[number].dropped.is_empty() {
                 self.operation(number, Mark::Clean);
+                // Others may learn of it, and leave, before it does the rest.
+                self.actors[number].pending = Some(action);
+                return Step::Moved;
             }
             self.actors[number].kept = false;
             self.actors[number].just_sent = None;
