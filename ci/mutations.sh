@@ -4,7 +4,7 @@
 #
 # Mutations of behaviour, which ordinary tests notice, are the second part, in ci/behaviour.sh. Ends
 # with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed. Takes
-# about a quarter of an hour; `ci/nightly` runs it.
+# up to some minutes for each; `ci/nightly` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh

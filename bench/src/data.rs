@@ -8,12 +8,9 @@
 use crate::lines::Line;
 use crate::table::Missing;
 use anyhow::{Context, Result};
-use flate2::read::MultiGzDecoder;
 use kahn_apps::output;
-use kahn_experiments::Machine;
+use kahn_experiments::{Machine, read_plain};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 /// When, on what, beside what, and by which command it was measured.
@@ -47,14 +44,8 @@ impl Data {
     /// Reads what was written; it may be compressed by `gzip` since.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let name = path.display();
-        let bytes = fs::read(path).with_context(|| format!("{name} cannot be read"))?;
-        let mut text = String::new();
-        if path.extension().is_some_and(|ending| ending == "gz") {
-            MultiGzDecoder::new(&*bytes).read_to_string(&mut text)
-        } else {
-            (&*bytes).read_to_string(&mut text)
-        }
-        .with_context(|| format!("{name} is no text"))?;
+        let bytes = read_plain(path).with_context(|| format!("{name} cannot be read"))?;
+        let text = String::from_utf8(bytes).with_context(|| format!("{name} is no text"))?;
         let mut rest = text.lines();
         let first = rest.next().with_context(|| format!("{name} is empty"))?;
         let conditions = serde_json::from_str(first)

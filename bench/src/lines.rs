@@ -45,7 +45,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Whether hardly anything else ran; where the system does not tell, nobody knows.
+    /// Whether it is known that hardly anything else ran.
     pub(crate) fn is_quiet(&self) -> bool {
         self.disturbance.is_some_and(|found| found.is_quiet())
     }

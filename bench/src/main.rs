@@ -68,7 +68,7 @@ enum What {
         #[command(flatten)]
         options: Options,
         /// Measure nothing: print the table of what `--json` wrote, which may be compressed by gzip.
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", conflicts_with_all = MEASURING)]
         from: Option<PathBuf>,
         /// Print the rows of the README instead.
         #[arg(long)]
@@ -108,6 +108,10 @@ enum What {
         size: Option<u32>,
     },
 }
+
+/// The options that have no meaning where nothing is measured.
+const MEASURING: [&str; 8] =
+    ["workers", "repeat", "again", "source", "peers", "tokens", "quick", "json"];
 
 #[derive(Args, Clone)]
 struct Options {

@@ -161,6 +161,7 @@ fn what_is_no_data_is_refused_and_says_where() {
     let path = folder.path().join("lines.json");
     let name = path.to_str().expect("a path in UTF-8");
     refused(&["table", "--from", name], "cannot be read");
+    refused(&["table", "--from", name, "--repeat", "3"], "cannot be used with");
     std::fs::write(&path, "").expect("a file");
     refused(&["table", "--from", name], "is empty");
     std::fs::write(&path, "{\"workload\":\"ring\"}\n").expect("a file");

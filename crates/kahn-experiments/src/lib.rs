@@ -54,4 +54,5 @@ pub use plot::{Axis, Marks, Panel, Series, Spread};
 pub use point::{Point, Value, float};
 pub use rows::{Curve, Row, Rows, Run, Spot};
 pub use side::{Pick, Side};
+pub use store::read_plain;
 pub use studies::EXPERIMENTS;

@@ -248,18 +248,35 @@ impl Store {
     }
 }
 
+/// Reads a file, and decompresses it if its name ends with `.gz`.
+///
+/// # Errors
+///
+/// Returns what the system said about the file, or that it is not of that format.
+///
+/// # Examples
+///
+/// ```
+/// let file = tempfile::NamedTempFile::new()?;
+/// std::fs::write(file.path(), "a line\n")?;
+/// assert_eq!(kahn_experiments::read_plain(file.path())?, b"a line\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = fs::read(path)?;
+    if path.extension().is_none_or(|ending| ending != "gz") {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
+    Ok(plain)
+}
+
 fn read(path: &Path) -> io::Result<Option<String>> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_plain(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
-    };
-    let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
-        let mut plain = Vec::new();
-        MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
-        plain
-    } else {
-        bytes
     };
     Ok(Some(match String::from_utf8(bytes) {
         Ok(text) => text,

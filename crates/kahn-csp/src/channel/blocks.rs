@@ -115,7 +115,7 @@ mod chunks {
             self.free.extend(blocks_of(chunk));
         }
 
-        /// As much again as there is.
+        /// Takes memory for as many chunks as there are, within the limit.
         fn take_memory(&mut self) -> (NonNull<Chunk>, usize) {
             let count = self.chunks.len().clamp(1, MOST_AT_ONCE);
             let memory = NonNull::from(Box::leak(Box::new_uninit_slice(count)));

@@ -5,7 +5,8 @@
 //! * *recv* waits for a message, and gives none once the sender has ended and all is read; *send*
 //!   cannot fail. Capacities do not matter, so there are none.
 //! * *End of stream*: a dropped sender takes effect at the process's next operation or its clean
-//!   end; if the process fails before, it becomes a failure mark.
+//!   end; if the process fails before, it becomes a failure mark. Others may learn of it, and leave,
+//!   before that operation does anything else.
 //! * *A receiver that leaves early* is invisible: what is sent to it is discarded. A process with
 //!   senders whose receivers are all departed or dead, without effects and without leave to create,
 //!   is pruned when it next begins an operation; to start is one.

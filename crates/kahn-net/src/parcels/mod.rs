@@ -56,7 +56,7 @@ pub struct Sizes {
     pub window: u64,
     /// Rooms that wait for what comes.
     pub rooms: usize,
-    /// So few bytes are copied: a parcel of them takes MPI no question whether they may come.
+    /// Fewer bytes than this are copied: no memory is handed on for them.
     pub few: usize,
 }
 
