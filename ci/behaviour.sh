@@ -64,6 +64,8 @@ package=kahn-policies mutation tau-does-nothing '--lib --features partition' it_
     's/Some\(self\.tau\)/Some(DEFAULT_TAU)/'
 mutation operations-end-streams-and-go-on '--test random_programs' pruned_within_an_operation ../../kahn-laws/src/network/world.rs \
     's/(self\.operation\(number, Mark::Clean\);)\s*\/\/ Others may[^;]*;\s*return Step::Moved;/$1/'
+mutation waits-are-told-whoever-saw-the-end '--test random_programs' tells_a_wait_as_pruned ../../kahn-laws/src/network/failures.rs \
+    's/told\.as_pruned\.insert\(at\);(\s*\}\s*continue;)/$1/'
 package=kahn-policies mutation batches-keep-the-room-of-all '--lib' batches_take_memory_for_what_they_hold batches.rs \
     's/self\.put_behind\(window, processes\.drain\(\.\.MOST_PROCESSES\)\.collect\(\)\);/let rest = processes.split_off(MOST_PROCESSES);\n self.put_behind(window, std::mem::replace(\&mut processes, rest));/'
 package=kahn-policies mutation batch-never-splits '--lib' in_which_no_process_was_ever_alone batches.rs \

@@ -172,6 +172,34 @@ fn the_model_tells_a_failure_as_pruned_if_only_a_process_that_may_be_pruned_sees
     }
 }
 
+/// The first waits for the dead; what has seen the end of all it sent may be pruned later, or may not.
+#[test]
+fn the_model_tells_a_wait_as_pruned_if_only_a_process_that_may_be_pruned_sees_the_end() {
+    for is_seen in [false, true] {
+        let reads = Statement::While { from: 0, body: Vec::new() };
+        let send = |add| Statement::Send { to: 1, add };
+        let takes = if is_seen { 3 } else { 2 };
+        let mut chain = program(vec![
+            process(
+                vec![Port::Sender(0), Port::Receiver(1)],
+                vec![Statement::Drop(0), Statement::Recv { from: 1 }],
+            ),
+            process(
+                vec![Port::Sender(1), Port::Receiver(2), Port::Sender(2)],
+                vec![Statement::Recv { from: 1 }],
+            ),
+            process(vec![Port::Receiver(0), Port::Sender(3)], vec![reads, send(1), send(2)]),
+            process(vec![Port::Receiver(3)], vec![Statement::RecvMany { from: 0, count: takes }]),
+        ]);
+        chain.channels.iter_mut().for_each(|channel| channel.initial = 0);
+        chain.channels[3].initial = 1;
+        let meaning = network::interpret(&chain, None).expect("it ends");
+        assert!(!meaning.processes["p0"].may_be_pruned, "{meaning:?}");
+        assert_eq!(meaning.processes["p2"].may_be_pruned, !is_seen, "{meaning:?}");
+        assert_eq!(meaning.as_pruned.contains("p0"), !is_seen, "{meaning:?}");
+    }
+}
+
 /// Each may be pruned if those before it in the ring were, and the first if it began last.
 #[test]
 fn the_model_finds_what_is_pruned_round_a_ring() {

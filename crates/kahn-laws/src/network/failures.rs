@@ -1,11 +1,11 @@
-//! Which failures count, when the interpreter has run a program to its end.
+//! Which failures count, and which waits for ever are told, when the interpreter has run a program to its end.
 //!
-//! A failure is told if one that looks at a single run, any, can tell that its process is pruned in no
+//! Either is told if one that looks at a single run, any, can tell that the process is pruned in no
 //! schedule: it could be in none, or had both ends of a channel when it closed its last sender; or a process of
 //! which the same can be told saw that sender's end, or received what was sent on it just before. A reader that
 //! was pruned itself tells nothing: how far it came is a matter of the schedule, and what it would have
-//! done is not known. All other failures are told in no run, and their processes as pruned. The answer is the
-//! same in all runs, for it needs only what those do that no schedule prunes.
+//! done is not known. All other failures and waits are told in no run, and their processes as pruned. The answer
+//! is the same in all runs, for it needs only what those do that no schedule prunes.
 
 use super::interpreter::Mistake;
 use super::world::{Fate, World};
@@ -18,18 +18,21 @@ pub(super) struct Told {
     pub(super) counted: BTreeSet<usize>,
     /// Those that count or not: that takes a look at waits that last for ever.
     pub(super) open: BTreeSet<usize>,
-    /// Those that failed when they had no sender any more, and are told as pruned.
+    /// Those that failed, or wait for ever, when they had no sender any more, and are told as pruned.
     pub(super) as_pruned: BTreeSet<usize>,
 }
 
 impl World<'_> {
     /// The processes of which a single run tells that no schedule prunes them. `waiting`: those also that
-    /// wait for ever, and those whose reader does.
+    /// wait for ever with a sender, and those whose reader does wait for ever.
     fn known(&self, pruned: &BTreeSet<String>, waiting: bool) -> Vec<bool> {
         let is_waiting = |at: usize| waiting && self.actors[at].fate == Fate::Running;
         let is_certain = |at: usize| {
             let actor = &self.actors[at];
-            self.is_never_pruned(at) || !actor.had_sender || actor.was_kept || is_waiting(at)
+            self.is_never_pruned(at)
+                || !actor.had_sender
+                || actor.was_kept
+                || is_waiting(at) && self.has_sender(at)
         };
         let is_seen = |at: usize, known: &[bool]| {
             let actor = &self.actors[at];
@@ -75,6 +78,12 @@ impl World<'_> {
             let root = match actor.fate {
                 Fate::Failed => at,
                 Fate::FailedWith(root) => root,
+                Fate::Running => {
+                    if !known[at] {
+                        told.as_pruned.insert(at);
+                    }
+                    continue;
+                }
                 _ => continue,
             };
             if sure[at] {

@@ -17,7 +17,8 @@
 //!   sender any more, has effects or may create; or if one that counts has reached its mark. A process
 //!   that has no sender any more, but could have been pruned before it dropped the last, has failed in
 //!   some runs and not in others. What is told must be a function of the input, so no run tells it; nor if
-//!   only processes that may be pruned themselves could see that it could not (`failures`).
+//!   only processes that may be pruned themselves could see that it could not. So it is with one that has no
+//!   sender any more and waits for ever (`failures`).
 //! * *Outside parties* are no processes: what they drop is dropped at once, a mark that they reach
 //!   is told to them, and what they do then (here: they drop their ends) is their own affair.
 //!
@@ -113,8 +114,8 @@ pub struct Meaning {
     /// Failures that are not compared with the interpreter's, only between runs: whether they count takes
     /// a look at processes that wait for ever.
     pub open: BTreeSet<String>,
-    /// Processes that failed when they had no sender any more, and are told as pruned: some schedule prunes
-    /// them, or all that could see that none does may be pruned themselves.
+    /// Processes that failed, or wait for ever, when they had no sender any more, and are told as pruned: some
+    /// schedule prunes them, or all that could see that none does may be pruned themselves.
     pub as_pruned: BTreeSet<String>,
 }
 

@@ -210,18 +210,19 @@ impl<'p> World<'p> {
         process.effects || process.creates || process.how() == How::Party
     }
 
+    /// Whether it holds a sender.
+    pub(super) fn has_sender(&self, number: usize) -> bool {
+        let mut held = self.actors[number].places.iter().flatten();
+        held.any(|(held, _)| *held == Held::Sender)
+    }
+
     pub(super) fn is_prunable(&self, number: usize) -> bool {
         if self.is_never_pruned(number) {
             return false;
         }
         let actor = &self.actors[number];
         let mut senders = actor.places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
-        let mut any = false;
-        let unread = senders.all(|&(_, wire)| {
-            any = true;
-            self.is_unread(wire)
-        });
-        any && unread
+        self.has_sender(number) && senders.all(|&(_, wire)| self.is_unread(wire))
     }
 
     fn is_full(&self, wire: usize) -> bool {
@@ -255,8 +256,7 @@ impl<'p> World<'p> {
     /// Lets drops take effect.
     fn operation(&mut self, number: usize, mark: Mark) {
         let dropped = std::mem::take(&mut self.actors[number].dropped);
-        let mut held = self.actors[number].places.iter().flatten();
-        if !dropped.is_empty() && held.all(|(held, _)| *held == Held::Receiver) {
+        if !dropped.is_empty() && !self.has_sender(number) {
             self.note_last(number, dropped.clone());
         }
         for wire in dropped {

@@ -1,7 +1,7 @@
 //! Receivers that leave are invisible; processes that nobody can observe are ended.
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen, run};
-use kahn::{Detection, Network, Process, Receiver, Report, Summary};
+use kahn::{Channel, Detection, Network, Process, Receiver, Report, Summary};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
@@ -288,6 +288,40 @@ fn a_process_that_nobody_reads_is_told_as_pruned_though_it_has_dropped_its_sende
         assert_eq!(ending(&report, "waits"), "pruned");
         assert!(!report.explanation().contains("`waits`"), "{}", report.explanation());
     });
+}
+
+/// No schedule prunes it: but what sees its end may be pruned later, and so is not asked.
+#[test]
+fn a_process_that_waits_is_told_as_pruned_if_only_one_that_may_be_pruned_sees_its_end() {
+    for (takes, told) in [(2, "pruned"), (3, "never")] {
+        everywhere(|schedule| {
+            let mut network = Network::new();
+            let (loop_out, loop_in) = network.channel::<u64>("loop");
+            let (out, numbers) = network.channel::<u64>("numbers");
+            network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, _out)| {
+                own.recv().await;
+            });
+            let (on, passed) = network.channel::<u64>("on");
+            network.process("waits", (numbers, on), async |(mut numbers, on)| {
+                drop(on);
+                numbers.recv().await;
+            });
+            let (counts, counted) = network.channel_with(Channel::named("counts").initial([1_u64]));
+            network.process("sees", (passed, counts), async |(mut passed, mut counts)| {
+                while passed.recv().await.is_some() {}
+                counts.send(1).await;
+                counts.send(2).await;
+            });
+            network.process("takes", counted, async move |mut counted| {
+                for _ in 0..takes {
+                    counted.recv().await;
+                }
+            });
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Deadlock, "{report}");
+            assert_eq!(ending(&report, "waits"), told, "{report}");
+        });
+    }
 }
 
 #[test]
