@@ -11,22 +11,27 @@ source ci/lib.sh
 
 export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+# One mutation after another changes a line of a crate: compiled in small parts, that takes seconds and not most of
+# a minute.
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_INCREMENTAL=true CARGO_INCREMENTAL=1
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
+for crate in kahn kahn-csp kahn-engine kahn-snet; do
+    small+=(--config "profile.release.package.$crate.codegen-units=64")
+done
 # Seconds of computing that a set of models may take. One that never ends is stopped by loom.
 patience=200
 prepare_mutations loom-mutations "$@"
 
 # mutation NAME MODEL FILE SUBSTITUTION
 mutation() {
-    mutate "$1" "models::$2" "$3" "$4" -p "$package" --release --lib
+    mutate "$1" "models::$2" "$3" "$4" "${small[@]}" -p "$package" --release --lib
 }
 
 package=kahn
 # All at once with two preemptions, and without those that take long: `ci/loom.sh` checks them all.
 left_out=("${slow_models[@]/#/--skip=}" "${slowest_models[@]/#/--skip=}")
-LOOM_MAX_PREEMPTIONS=2 without_mutation models:: -p kahn --release --lib
-LOOM_MAX_PREEMPTIONS=2 package=kahn-engine without_mutation models:: -p kahn-engine --release --lib
+LOOM_MAX_PREEMPTIONS=2 without_mutation models:: "${small[@]}" -p kahn --release --lib
+LOOM_MAX_PREEMPTIONS=2 package=kahn-engine without_mutation models:: "${small[@]}" -p kahn-engine --release --lib
 left_out=()
 
 # --- words ------------------------------------------------------------------------------------
@@ -44,13 +49,13 @@ mutation park-relaxed word::capacity_one channel/word.rs \
 mutation park-without-compare word::capacity_one channel/word.rs \
     's/match self\.value\.compare_exchange\(seen\.0, seen\.0 \| PARKED, AcqRel, Acquire\) \{/match Ok::<u64, u64>(self.value.fetch_or(PARKED, AcqRel)) {/'
 mutation close-wakes-nobody word::the_end_wakes channel/word.rs \
-    's/(fn close\(.*?)if old & PARKED != 0 \{ Moved::Wake \}/$1if old == u64::MAX { Moved::Wake }/s'
+    's/(fn close\(.*?\| CLOSED, AcqRel\);\s*)if old & PARKED != 0 \{ Moved::Wake \}/$1if old == u64::MAX { Moved::Wake }/s'
 mutation party-load-before-swap word::a_party_that_cancels channel/word.rs \
     's/(fn publish_outside\(.*?)(let old = self\.value\.swap)/$1if self.value.load(Acquire) & PARKED != 0 {\n self.value.store(count << SHIFT, Release);\n return Moved::Wake;\n}\n$2/s'
 
 # --- channels ---------------------------------------------------------------------------------
 
-mutation park-before-publishing channel:: channel/publication.rs \
+mutation park-before-publishing channel::capacity_one channel/publication.rs \
     's/if self\.count\.get\(\) > 0 \{/if self.count.get() > LISTED {/'
 mutation room-without-a-sleeper channel::capacity_one_streams channel/slow_path.rs \
     's/word_of_kind\(End::Sender, kind\)\.load\(\)\.is_parked\(\)/word_of_kind(End::Sender, kind).load().count() != u64::MAX/'
@@ -224,7 +229,7 @@ mutation rests-before-pending verdict::a_party_that_cancels channel/outside/part
 # --- communicating processes --------------------------------------------------------------------
 
 package=kahn-csp
-without_mutation models:: -p kahn-csp --release --lib
+without_mutation models:: "${small[@]}" -p kahn-csp --release --lib
 
 mutation csp-gate-relaxed words::of_two channel/word.rs \
     's/(fn lock\(&self.*?)let seen = self\.look\(\);/$1let seen = self.peek();/s; s/(seen \| LOCKED, )Acquire/$1Relaxed/'
