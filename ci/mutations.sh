@@ -55,8 +55,6 @@ mutation party-load-before-swap word::a_party_that_cancels channel/word.rs \
 
 # --- channels ---------------------------------------------------------------------------------
 
-mutation park-before-publishing channel::capacity_one channel/publication.rs \
-    's/if self\.count\.get\(\) > 0 \{/if self.count.get() > LISTED {/'
 mutation room-without-a-sleeper channel::capacity_one_streams channel/slow_path.rs \
     's/word_of_kind\(End::Sender, kind\)\.load\(\)\.is_parked\(\)/word_of_kind(End::Sender, kind).load().count() != u64::MAX/'
 mutation end-before-the-last channel::capacity_two_streams channel/slow_path.rs \
@@ -80,7 +78,7 @@ mutation gate-opened-relaxed channel:: ../../kahn-engine/src/sync/short_lock.rs 
 mutation gate-without-lock channel::an_end_changes_hands ../../kahn-engine/src/sync/short_lock.rs \
     's/if access\.is_alone\(\) \{/if access.is_alone() || true {/'
 mutation owner-asked-outside-the-gate channel::an_end_changes_hands channel/closing.rs \
-    's/(channel\.with_gate\(of_gate, \|)gate(\| \{\s*)let is_observed =\s*is_sender && !gate\.is_closed\(End::Receiver\)/let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();\n $1_gate$2let is_observed = is_observed/s'
+    's/(channel\.with_gate\(of_gate, \|gate\| \{\s*)let is_observed =\s*is_sender && !gate\.is_closed\(End::Receiver\)/let is_observed = is_sender \&\& !channel.seen(End::Receiver).is_closed();\n $1let is_observed = is_observed/s'
 
 # --- deque ------------------------------------------------------------------------------------
 
@@ -158,13 +156,13 @@ mutation sleep-without-second-look run::a_foreign_waker_wakes ../../kahn-engine/
     's/if has_work\(\) && /if false \&\& /'
 mutation pinned-work-not-looked-for sleep::what_is_pinned ../../kahn-engine/src/worker/idle.rs \
     's/scheduler\.has_pinned\(self\.index\(\)\)\s*\|\|/false ||/'
-mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/sleepers.rs \
+mutation woken-but-not-counted run::a_party_outside_is_not ../../kahn-engine/src/sleep/sleepers.rs \
     's/(fn count_woken.*?)activity\.wake\(\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/sleepers.rs \
     's/if activity\.go_idle\(\) \{/if !activity.go_idle() {/'
 mutation unparked-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler/ready.rs \
     's/(fn unpark\(.*?)self\.activity\.wake\(\);/$1/s'
-mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/worker/idle.rs \
+mutation free-core-looked-for-too-early run::a_foreign_waker_wakes_more ../../kahn-engine/src/worker/idle.rs \
     's/(fn go_to_sleep.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
 mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/of_workers.rs \
     's/(let why = ThreadDoor::explain\(&error\);)/thread_set.parkers.push(Arc::clone(&parker));\n $1/'
@@ -278,7 +276,7 @@ mutation csp-claim-freed-under-waiters places::a_claim_goes sharing/claim.rs \
 mutation csp-failure-without-a-handle places::a_failure run/hooks.rs \
     's/if matches!\(ending, Ending::Finished\) \{/if false {/'
 mutation csp-end-before-the-joiner places::the_joiner process/body.rs \
-    's/(let flags = self\.gate\.lock\(access\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
+    's/(fn enter\(.*?self\.gate\.unlock\(flags\);\s*)flags & ENDED == 0/$1true/s'
 
 # --- S-Net ------------------------------------------------------------------------------------
 
