@@ -11,7 +11,8 @@ source ci/lib.sh
 seeds=${1:-50}
 chosen=" ${*:2} "
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-cargo build --release --quiet -p kahn-cli --features full
+# As `ci/nightly` builds it: with another selection all would be compiled anew.
+cargo build --release --quiet -p kahn-bench -p kahn-cli --features kahn-cli/full
 programs_on_ranks "$target/text.txt"
 runs=0
 for program in "${programs[@]}"; do
