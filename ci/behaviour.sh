@@ -64,6 +64,8 @@ package=kahn-policies mutation tau-does-nothing '--lib --features partition' it_
     's/Some\(self\.tau\)/Some(DEFAULT_TAU)/'
 mutation operations-end-streams-and-go-on '--test random_programs' pruned_within_an_operation ../../kahn-laws/src/network/world.rs \
     's/(self\.operation\(number, Mark::Clean\);)\s*\/\/ Others may[^;]*;\s*return Step::Moved;/$1/'
+mutation what-has-a-message-waits '--test random_programs' takes_none_for_dead_that_has ../../kahn-laws/src/network/world.rs \
+    's/wire\.sender\.filter\(\|_\| \(wire\.queue\.len\(\) as u64\) < asked\)/wire.sender.filter(|_| asked > 0)/'
 mutation waits-are-told-whoever-saw-the-end '--test random_programs' tells_a_wait_as_pruned ../../kahn-laws/src/network/failures.rs \
     's/told\.as_pruned\.insert\(at\);(\s*\}\s*continue;)/$1/'
 package=kahn-policies mutation batches-keep-the-room-of-all '--lib' batches_take_memory_for_what_they_hold batches.rs \
@@ -147,8 +149,6 @@ record='--test record'
 without_mutation '' -p kahn-observe --test replay
 without_mutation '' -p kahn-observe --test record
 
-mutation sent-is-told-after-the-close "$replay" ends_that_are_given_up ../../kahn/src/channel/closing.rs \
-    's/(fn close\(.*?)channel\.tell_observer\(End::Sender, worker\);/$1/s'
 mutation recorded-processes-are-run "$replay" a_failure_that_data_decides ../../kahn/src/network/core.rs \
     's/(\(plan\.is_joined \|\| !seen\.has\(End::Receiver\)\)) && self\.is_done_again\(&plan, &seen, by\)/$1 \&\& false/'
 mutation stood-in-for-and-kept "$replay" what_stands_in_for ../../kahn/src/channel/untyped.rs \

@@ -200,6 +200,36 @@ fn the_model_tells_a_wait_as_pruned_if_only_a_process_that_may_be_pruned_sees_th
     }
 }
 
+/// The first three wait for each other at last; the fourth may come to its next operation after that. To find what
+/// may be pruned, processes are held back: one that has a message does not wait for its sender, so it is in no ring.
+#[test]
+fn the_model_takes_none_for_dead_that_has_a_message() {
+    let send = |to, add| Statement::Send { to, add };
+    let recv = |from| Statement::Recv { from };
+    let mut rings = program(vec![
+        process(
+            vec![Port::Receiver(2), Port::Sender(4)],
+            vec![Statement::While { from: 0, body: vec![send(1, 79)] }],
+        ),
+        process(vec![Port::Receiver(1), Port::Sender(2)], vec![recv(0)]),
+        process(
+            vec![Port::Sender(0), Port::Sender(1), Port::Receiver(3), Port::Receiver(4)],
+            vec![Statement::Loop { times: 2, body: vec![recv(2), recv(3), send(0, 78)] }],
+        ),
+        process(
+            vec![Port::Receiver(0), Port::Sender(3)],
+            vec![Statement::Forever { body: vec![recv(0), send(1, 64)] }],
+        ),
+    ]);
+    for (number, channel) in rings.channels.iter_mut().enumerate() {
+        channel.initial = u64::from([0, 2].contains(&number));
+    }
+    let meaning = network::interpret(&rings, None).expect("it ends");
+    let may_be_pruned: Vec<_> =
+        meaning.processes.values().map(|process| process.may_be_pruned).collect();
+    assert_eq!(may_be_pruned, [false, false, false, true], "{meaning:?}");
+}
+
 /// Each may be pruned if those before it in the ring were, and the first if it began last.
 #[test]
 fn the_model_finds_what_is_pruned_round_a_ring() {

@@ -79,7 +79,7 @@ impl World<'_> {
                 Fate::Failed => at,
                 Fate::FailedWith(root) => root,
                 Fate::Running => {
-                    if !known[at] {
+                    if !known[at] && !pruned.contains(&actor.name) {
                         told.as_pruned.insert(at);
                     }
                     continue;

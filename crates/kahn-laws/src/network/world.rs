@@ -477,17 +477,20 @@ impl<'p> World<'p> {
         true
     }
 
-    /// The process that another waits for, if that waits for a message.
+    /// The process that another waits for, if that waits for a message. One that is held back may have one.
     fn awaited(&self, number: usize) -> Option<usize> {
         let actor = &self.actors[number];
         if actor.fate != Fate::Running {
             return None;
         }
-        let Some(Action::Recv { from } | Action::RecvMany { from, .. }) = actor.pending else {
-            return None;
+        let (from, asked) = match actor.pending {
+            Some(Action::Recv { from }) => (from, 1),
+            Some(Action::RecvMany { from, count }) => (from, count),
+            _ => return None,
         };
         let (_, wire) = actor.places[from]?;
-        self.wires[wire].sender
+        let wire = &self.wires[wire];
+        wire.sender.filter(|_| (wire.queue.len() as u64) < asked)
     }
 
     /// Whether a process that gives way waits in a ring.

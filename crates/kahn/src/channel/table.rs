@@ -274,18 +274,18 @@ impl ChannelTable {
 
     /// Takes the bytes of so many further slots of a channel from the budget, or of half as many and
     /// so on, but of one at least; how many there are, none if the budget does not allow it.
-    pub(crate) fn reserve(&self, channel: ChannelRef, most: u32) -> u32 {
+    pub(crate) fn reserve(&self, kept: &Kept<'_>, channel: ChannelRef, most: u32) -> u32 {
         let size = channel.types.get().size;
         let left = MOST_SLOTS - channel.cold.slots.load(Relaxed);
-        let inner = self.inner.lock();
+        let inner = &kept.0;
         let held = channel.weight_held();
-        self.count_held(&inner, channel, held);
-        self.count_within(&inner);
+        self.count_held(inner, channel, held);
+        self.count_within(inner);
         // The channel is full: each of its messages weighs so much.
         let own = held / u64::from(channel.cold.capacity.load(Relaxed));
         let each = size.saturating_add(usize::try_from(own).unwrap_or(usize::MAX));
         if self.usage().0.saturating_add(Self::bytes(most.into(), each)) > self.usage().1 {
-            self.count_again(&inner);
+            self.count_again(inner);
         }
         let (used, budget) = self.usage();
         let is_within = |more, each| used.saturating_add(Self::bytes(more, each)) <= budget;
@@ -294,7 +294,7 @@ impl ChannelTable {
         while more > 1 && !is_within(more.into(), each) || more == 1 && !is_within(1, size) {
             more /= 2;
         }
-        self.use_bytes(&inner, Self::bytes(more.into(), size));
+        self.use_bytes(inner, Self::bytes(more.into(), size));
         more
     }
 

@@ -55,9 +55,10 @@ use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::events;
 use crate::channel::language::mark;
 use crate::channel::raw::{ChannelRef, End, flag};
-use crate::channel::table::ChannelTable;
+use crate::channel::table::{ChannelTable, Kept};
 use kahn_engine::sync::{Mutex, Ordering::*, PlainAtomicU64};
 use kahn_engine::{Kind, Origin, Reason, Scheduler, TaskRef};
+use kahn_report::Name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use walk::{Edge, edge_of, ring_from, ring_through, still_holds};
@@ -87,14 +88,14 @@ pub enum Detection {
 }
 
 /// What a look has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// No ring, or none that anything can be done about.
     Nothing,
     /// A process can go on now.
     Freed,
     /// This channel had to grow and must not.
-    OverBudget(ChannelRef),
+    OverBudget(Name),
 }
 
 /// Finds rings and does what is to be done about them. One per network.
@@ -264,25 +265,33 @@ impl Resolver {
         table: &ChannelTable,
         stand_still: bool,
     ) -> Found {
-        let Some(full) = smallest_full(ring) else {
+        if ring.iter().all(|edge| edge.end == End::Receiver) {
             let dead: Vec<TaskRef> = ring.iter().map(|edge| edge.task).collect();
             if !stand_still && dead.iter().any(|task| task.kind() == Kind::Outside) {
                 // A party may still change its mind.
                 return Found::Nothing;
             }
             return self.declare_dead(&dead, scheduler, table);
-        };
+        }
         if self.detection == Detection::Off {
             return Found::Nothing;
         }
-        self.grow(full, scheduler, table)
+        self.grow(ring, scheduler, table)
     }
 
-    /// Has a full channel grow, and its sender go on.
-    fn grow(&self, full: &Edge, scheduler: &Scheduler, table: &ChannelTable) -> Found {
-        if !self.ask_to_grow(full, table) {
-            return Found::OverBudget(full.channel);
+    /// Has the smallest full channel of these waits grow, and its sender go on; nothing, if one of them is over. The
+    /// lock is held.
+    fn grow(&self, waits: &[Edge], scheduler: &Scheduler, table: &ChannelTable) -> Found {
+        // Not all waits are stable: a party may give up its own, and a thread when the run ends. Both note that
+        // before they give up the end, so while no channel is recycled those of these waits are there.
+        let kept = table.hold();
+        let Some(full) = smallest_full(waits).filter(|_| still_holds(waits)) else {
+            return Found::Nothing;
+        };
+        if !self.ask_to_grow(full, table, &kept) {
+            return Found::OverBudget(full.channel.name().clone());
         }
+        drop(kept);
         if full.channel.word(End::Receiver).unpark(full.seen) {
             // SAFETY: taken out of its wait, which one thread can do.
             let ready = unsafe { full.task.claim() };
@@ -300,7 +309,7 @@ impl Resolver {
         table: &ChannelTable,
     ) -> bool {
         let _guard = self.lock.lock();
-        smallest_full(waits).is_none_or(|full| self.grow(full, scheduler, table) == Found::Freed)
+        !matches!(self.grow(waits, scheduler, table), Found::OverBudget(_))
     }
 
     /// Holds processes of chains of waits: `find` adds them, under the lock.
@@ -322,7 +331,7 @@ impl Resolver {
             return true;
         }
         let waits = find().unwrap_or_default();
-        smallest_full(&waits).is_none_or(|full| self.grow(full, scheduler, table) == Found::Freed)
+        !matches!(self.grow(&waits, scheduler, table), Found::OverBudget(_))
     }
 
     /// Holds no process any more; marks the channels to processes that are dead as dead ends, also to those that were
@@ -335,7 +344,7 @@ impl Resolver {
 
     /// Asks the parked sender of a full channel to grow it, if the budget has the bytes. The lock is
     /// held.
-    fn ask_to_grow(&self, full: &Edge, table: &ChannelTable) -> bool {
+    fn ask_to_grow(&self, full: &Edge, table: &ChannelTable, kept: &Kept<'_>) -> bool {
         let (channel, capacity) = (full.channel, full.capacity());
         let cold = &channel.cold;
         // Relaxed: handed over with the process when its PARKED bit is cleared.
@@ -346,7 +355,7 @@ impl Resolver {
         let slots = cold.slots.load(Relaxed);
         let mut more = slots - capacity;
         if more == 0 {
-            more = table.reserve(channel, slots / 2);
+            more = table.reserve(kept, channel, slots / 2);
             cold.slots.store(slots + more, Relaxed);
         }
         if more == 0 {
@@ -417,7 +426,7 @@ impl Resolver {
     }
 }
 
-/// Which of these waits is at the full channel that is to grow.
+/// Which of these waits is at the full channel that is to grow, if one is. No channel is recycled meanwhile.
 fn smallest_full(waits: &[Edge]) -> Option<&Edge> {
     waits.iter().filter(|edge| edge.end == End::Sender).min_by_key(|edge| {
         // What joins the parts of a process does not grow: the part that reads it waits in

@@ -203,7 +203,7 @@ impl Core {
             self.channels.graph_changes();
             own_both(channel, task);
             if self.channels.is_over() {
-                self.over_budget(channel);
+                self.over_budget(channel.name().clone());
                 worker.ask_to_end(Ending::Stopped);
             }
         }
@@ -470,9 +470,9 @@ impl Core {
         self.end_with(Verdict::Misuse(misuse));
     }
 
-    pub(super) fn over_budget(&self, channel: ChannelRef) {
+    pub(super) fn over_budget(&self, channel: Name) {
         let explanation = explain(&self.scheduler, &self.channels);
-        self.end_with(Verdict::OverBudget { channel: channel.name().clone(), explanation });
+        self.end_with(Verdict::OverBudget { channel, explanation });
     }
 
     pub(crate) fn explain(&self) -> Explanation {

@@ -81,7 +81,7 @@ impl Local for HereLocal {
         let goes_on = core.resolver().wake_to_prune(&core.scheduler) || found == Found::Freed;
         let goes_on = goes_on || core.scheduler.activity.is_busy();
         let over_budget = match found {
-            Found::OverBudget(channel) if !goes_on => Some(channel.name().clone()),
+            Found::OverBudget(channel) if !goes_on => Some(channel),
             _ => None,
         };
         let leads = if goes_on { Vec::new() } else { leads(&core, cut) };
