@@ -14,6 +14,10 @@
 //! between the two looks there was an instant at which all of them were parked together. Resolvers,
 //! which may resume others, hold one lock.
 //!
+//! Two kinds of waits are not stable: a party may give up its own at any time, and threads do when the run ends.
+//! Both may leave then, and with the last end a channel is recycled. So what is read of a channel that is to grow is
+//! read while none is recycled, behind one more look.
+//!
 //! # Why every ring is found
 //!
 //! | what looks | when | where |

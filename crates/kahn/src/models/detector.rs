@@ -9,6 +9,7 @@
 //! reads old values, in any mixture that the orderings allow, and loom tries them all.
 
 use super::{Driven, check};
+use crate::OutsidePorts as _;
 use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::word::Moved;
@@ -16,8 +17,10 @@ use crate::deadlock::walk::ring_from;
 use crate::deadlock::{Found, is_dead};
 use crate::{Receiver, Sender};
 use kahn_engine::Park;
-use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, AtomicBool, Ordering::*, thread};
+use kahn_engine::{TaskRef, model};
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 /// Processes in a ring.
 struct Round {
@@ -213,5 +216,42 @@ fn a_ring_that_stands_is_found_from_everywhere() {
             assert!(walker.join().expect("a walker does not panic"));
         }
         round.forget();
+    });
+}
+
+/// Two parties wait for room, each for the other; both give that up and leave while a look that has found their ring
+/// makes one of the channels grow. What the look reads of these is there as long.
+#[test]
+fn a_ring_of_parties_that_leave_beside_the_look() {
+    check(2, || {
+        let driven = Driven::new();
+        let (there, from_a, _) = driven.channel::<u32>("there", 1, vec![0]);
+        let (back, from_b, _) = driven.channel::<u32>("back", 1, vec![0]);
+        driven.ready();
+        model::begin(&driven.core.scheduler, 0);
+        let party = |name: &'static str, ports: (Sender<u32>, Receiver<u32>)| {
+            let party = driven.core.party(name.into(), &ports);
+            party.begin();
+            ports.into_outside(&party)
+        };
+        let (mut a, mut b) = (party("a", (there, from_b)), party("b", (back, from_a)));
+        let looker;
+        {
+            let (mut sends, mut answers) = (pin!(a.0.send(1)), pin!(b.0.send(1)));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(sends.as_mut().poll(&mut context).is_pending());
+            assert!(answers.as_mut().poll(&mut context).is_pending());
+            let core = Arc::clone(&driven.core);
+            looker = thread::spawn(move || {
+                let resolver = core.resolver.get().expect("set by `ready`");
+                resolver.look_everywhere(&core.scheduler, &core.channels, false)
+            });
+        }
+        drop((a, b));
+        assert!(
+            driven.core.channels.hold().all().is_empty(),
+            "both have given up both of their ends"
+        );
+        let _ = looker.join().expect("a look does not panic");
     });
 }
