@@ -245,6 +245,8 @@ mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
 mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.rs \
     's/!told\.iter\(\)\.all\(rests\) \|\| sent != received/!told.iter().all(rests) || sent < received/'
+mutation what-death-frees-is-not-told '--test random' that_came_to_rest_again_within_a_look ../../kahn/src/network/local.rs \
+    's/is_freed \|\| is_pruned/{ let _ = is_freed; is_pruned }/'
 mutation readers-of-links-see '--test endings' a_failure_behind_the_last_message ../../kahn/src/network/merged.rs \
     's/let was_seen = reader\.was_seen;/let was_seen = writer.was_seen || reader.was_seen;/'
 mutation pruned-before-it-runs-and-untold '--test random' on_ranks_what_the_model ../../kahn/src/network/cut.rs \
@@ -430,8 +432,6 @@ mutation rings-are-not-marked "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/ \|\| for_ever\.contains\(&id\)//'
 mutation rings-of-a-part-alone "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/all_rings\(&table\.all\(\)\)/all_rings(\&part)/'
-mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
-    's/channel\.tell_observer\(End::Sender, worker\);//'
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Receiver, worker\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/observer.rs \

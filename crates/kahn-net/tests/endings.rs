@@ -201,6 +201,38 @@ fn what_waits_for_the_dead_is_dead_and_what_sends_to_them_goes_on() {
     );
 }
 
+/// A thread waits for room in a channel to a process that is found dead across ranks. It goes on then, and may wait
+/// for another rank before it is asked whether anything is busy.
+#[test]
+fn a_thread_that_a_death_across_ranks_lets_go_on_is_no_deadlock() {
+    is_told_alike(
+        |network| {
+            let (to_b, from_a) = network.channel_with(wired("a to b"));
+            let (to_a, from_b) = network.channel_with(wired("b to a"));
+            let (to_ring, unread) = network.channel_with(wired("unread"));
+            let (out, numbers) = network.channel_with(wired("numbers"));
+            network.process("a", (from_b, to_b, unread), async |(mut from, _to, _unread)| {
+                from.recv().await;
+            });
+            network.process("b", (from_a, to_a), async |(mut from, _to)| {
+                from.recv().await;
+            });
+            network.blocking("write", (to_ring, out), |(mut to_ring, mut out)| {
+                for n in 0..40 {
+                    to_ring.send_blocking(n);
+                    out.send_blocking(n);
+                }
+            });
+            let mut read = 0;
+            network.for_each("read", numbers, move |n| {
+                assert_eq!(n, read);
+                read += 1;
+            });
+        },
+        40,
+    );
+}
+
 #[test]
 fn a_failure_beside_a_deadlock_is_told_with_it() {
     is_told_alike(

@@ -82,7 +82,11 @@ impl<R: OverRanks> Campaign for Ranked<R> {
                 Ok(Err(RunError::Ended(report))) => report,
                 other => return Err(broken(("a network runs on ranks", format!("{other:?}")))),
             };
-            broken_by(&meaning, &ran, report, schedule.quiescence, tally).map_err(broken)?;
+            if let Err((promise, what)) =
+                broken_by(&meaning, &ran, report, schedule.quiescence, tally)
+            {
+                return Err(broken((promise, format!("{what}\n{}", report.explanation()))));
+            }
             let told = told(&meaning, report);
             match &first {
                 None => first = Some((schedule.quiescence, told)),

@@ -339,11 +339,11 @@ impl Resolver {
     }
 
     /// Holds no process any more; marks the channels to processes that are dead as dead ends, also to those that were
-    /// found dead by other ranks.
-    pub(crate) fn release(&self, scheduler: &Scheduler, table: &ChannelTable) {
+    /// found dead by other ranks. `true` if a process can go on.
+    pub(crate) fn release(&self, scheduler: &Scheduler, table: &ChannelTable) -> bool {
         let _guard = self.lock.lock();
         self.held.lock().clear();
-        self.mark_dead_ends(scheduler, table);
+        self.mark_dead_ends(scheduler, table) == Found::Freed
     }
 
     /// Asks the parked sender of a full channel to grow it, if the budget has the bytes. The lock is

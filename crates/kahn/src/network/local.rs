@@ -75,11 +75,13 @@ impl Local for HereLocal {
         let (Some(cut), true) = (core.cut.get(), core.scheduler.is_running()) else {
             return Seen::default();
         };
-        // What was found dead across ranks, all of it.
-        core.resolver().release(&core.scheduler, &core.channels);
+        // What was found dead across ranks, all of it. What goes on by that may have come to rest again before it is
+        // asked whether anything is busy, and its messages be on their way.
+        let is_freed = core.resolver().release(&core.scheduler, &core.channels);
         let found = core.resolver().look_everywhere(&core.scheduler, &core.channels, true);
-        let goes_on = core.resolver().wake_to_prune(&core.scheduler) || found == Found::Freed;
-        let goes_on = goes_on || core.scheduler.activity.is_busy();
+        let is_pruned = core.resolver().wake_to_prune(&core.scheduler);
+        let goes_on =
+            is_freed || is_pruned || found == Found::Freed || core.scheduler.activity.is_busy();
         let over_budget = match found {
             Found::OverBudget(channel) if !goes_on => Some(channel),
             _ => None,
@@ -141,7 +143,7 @@ impl Local for HereLocal {
 
     fn release(&self) {
         let Some(core) = self.0.upgrade() else { return };
-        core.resolver().release(&core.scheduler, &core.channels);
+        let _ = core.resolver().release(&core.scheduler, &core.channels);
         if core.scheduler.language::<Kahn>().to_prune.has_any() {
             core.scheduler.look_again();
         }
@@ -183,7 +185,8 @@ impl Local for HereLocal {
 
 /// The channels that there are, by their identities.
 fn alive(core: &Core) -> BTreeMap<Identity, ChannelRef> {
-    core.channels.all().into_iter().map(|channel| (channel.label().identity, channel)).collect()
+    let kept = core.channels.hold();
+    kept.all().into_iter().map(|channel| (channel.label().identity, channel)).collect()
 }
 
 /// The process here that has this end of a cut channel.
