@@ -33,6 +33,9 @@ pub(crate) enum Tree {
     },
 }
 
+/// A synchro-cell: joins an even number and an odd one.
+pub(crate) const CELL: &str = "[| {<n>} if <n % 2 == 0>, {<n>} if <n % 2 != 0> |]";
+
 /// The boxes of all programs; what they do, `main` and the reference say.
 pub(crate) const BOXES: &str = "box linger ((<n>) -> (<n>));
 box parts ((<n>) -> (<n>));
@@ -125,7 +128,7 @@ impl Text {
                 format!("((begin .. [{{<n>, <k>}} -> {{<n>, <k>{around}}}]) {} [])", twice("|"))
             }
             Tree::Filter(which) => filter(*which).to_owned(),
-            Tree::Cell => "[| {<n>} if <n % 2 == 0>, {<n>} if <n % 2 != 0> |]".to_owned(),
+            Tree::Cell => CELL.to_owned(),
             Tree::Series(a, b) => {
                 format!("({} .. {})", self.of(a, around, depth), self.of(b, around, depth))
             }

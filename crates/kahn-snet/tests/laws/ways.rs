@@ -6,7 +6,7 @@ use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
 
 use super::reference::{self, Instance, Outcome, Stream};
-use super::tree::{Order, Tree};
+use super::tree::{CELL, Order, Tree};
 
 /// Every way to run a program: the runtime, and how many workers.
 pub(crate) fn ways() -> impl Iterator<Item = (Runtime, usize)> {
@@ -105,6 +105,9 @@ impl Wanted {
         }
         if tree.has(|part| matches!(part, Tree::Cell)) {
             let (all, _) = followed(&lenient(&source), &fitting, true)?;
+            // Each of them once. A cell that joins nothing, for another took what it waits for, passes on as many as
+            // come: doubled in every round of a star, that may be more than there is memory.
+            followed(&lenient(&source).replace(CELL, "[{<n>} -> {<n>}]"), &fitting, false)?;
             let may_fail =
                 tree.has(|part| matches!(part, Tree::Picky)) || input.len() > fitting.len();
             return Some(Self::Some { all: lines(&all.records), may_fail });
