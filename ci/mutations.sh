@@ -3,8 +3,8 @@
 # that passes whatever one does to the code proves nothing. Arguments choose mutations by name.
 #
 # Mutations of behaviour, which ordinary tests notice, are the second part, in ci/behaviour.sh. Ends
-# with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed. Takes
-# up to some minutes for each; `ci/nightly` runs it.
+# with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed. Most
+# take some seconds, a few some minutes; `ci/nightly` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh
