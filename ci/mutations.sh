@@ -183,9 +183,9 @@ mutation walk-without-fence detector::one_of_those_who_complete deadlock/walk.rs
     's/(see the module above for why late is early enough\.\s*)fence\(SeqCst\);/$1/'
 
 mutation channels-go-beside-the-look detector::a_ring_of_parties deadlock/mod.rs \
-    's/let kept = table\.hold\(\);\s*let Some\(full\) = smallest_full\(waits\)/let full = smallest_full(waits);\n let kept = table.hold();\n let Some(full) = full/'
+    's/let kept = table\.hold\(\);\s*(if !still_holds\(waits\) \{\s*return Found::Nothing;\s*\})/$1\n let _ = smallest_full(waits);\n let kept = table.hold();/'
 mutation held-but-not-looked-at-again detector::a_ring_of_parties deadlock/mod.rs \
-    's/\.filter\(\|_\| still_holds\(waits\)\)//'
+    's/(let kept = table\.hold\(\);\s*)if !still_holds\(waits\) \{/$1if waits.is_empty() {/'
 
 # --- pruning ----------------------------------------------------------------------------------
 

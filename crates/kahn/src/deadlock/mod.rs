@@ -289,9 +289,10 @@ impl Resolver {
         // Not all waits are stable: a party may give up its own, and a thread when the run ends. Both note that
         // before they give up the end, so while no channel is recycled those of these waits are there.
         let kept = table.hold();
-        let Some(full) = smallest_full(waits).filter(|_| still_holds(waits)) else {
+        if !still_holds(waits) {
             return Found::Nothing;
-        };
+        }
+        let Some(full) = smallest_full(waits) else { return Found::Nothing };
         if !self.ask_to_grow(full, table, &kept) {
             return Found::OverBudget(full.channel.name().clone());
         }
