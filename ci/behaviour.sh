@@ -149,6 +149,8 @@ record='--test record'
 without_mutation '' -p kahn-observe --test replay
 without_mutation '' -p kahn-observe --test record
 
+mutation sent-is-told-after-the-close "$replay" ends_that_are_given_up ../../kahn/src/channel/closing.rs \
+    's/(fn close\(.*?)channel\.tell_observer\(End::Sender, worker\);/$1/s'
 mutation recorded-processes-are-run "$replay" a_failure_that_data_decides ../../kahn/src/network/core.rs \
     's/(\(plan\.is_joined \|\| !seen\.has\(End::Receiver\)\)) && self\.is_done_again\(&plan, &seen, by\)/$1 \&\& false/'
 mutation stood-in-for-and-kept "$replay" what_stands_in_for ../../kahn/src/channel/untyped.rs \
@@ -432,6 +434,8 @@ mutation rings-are-not-marked "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/ \|\| for_ever\.contains\(&id\)//'
 mutation rings-of-a-part-alone "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/all_rings\(&table\.all\(\)\)/all_rings(\&part)/'
+mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
+    's/channel\.tell_observer\(End::Sender, worker\);//'
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Receiver, worker\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/observer.rs \

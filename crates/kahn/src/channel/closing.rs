@@ -248,8 +248,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
         channel.set_flag(flag::FAILED);
     }
     let side = &channel.sender;
-    // To drop it was to publish, and so to tell, what was sent.
-    debug_assert_eq!(channel.word(End::Sender).load().count(), side.local.get());
+    channel.tell_observer(End::Sender, worker);
     if side.tells(told::OBSERVER) && !failed && goes_on(task) {
         channel.tell_of_act(End::Sender, |channel| Act::Closes { channel });
     }
