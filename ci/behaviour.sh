@@ -77,7 +77,7 @@ package=kahn-csp mutation threads-are-one "$csp" of_the_policy_threads ../../kah
 
 # --- scheduling laws ----------------------------------------------------------------------------
 
-mutation waits-before-publishing "$laws" farm::it_does_what channel/language.rs \
+mutation waits-before-publishing "$laws" :: channel/language.rs \
     's/(fn left_poll\(.*?settle\(worker, task\);\s*\}\s*)Self::flush\(worker\);/$1let _ = worker;/s'
 mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/slow_path.rs \
     's/worker\.patience\.set\(patience - 1\);//; s/worker\.patience\.set\(worker\.patience\.get\(\)\.saturating_sub\(1\)\);//'

@@ -291,7 +291,9 @@ fn a_name_that_is_none_of_its_own_is_not_opened() {
         let Some(Last { part, .. }) = last(beginning) else { panic!("it was saved") };
         fs::rename(killed.path(&part), killed.path("precious")).expect("it is renamed");
         fs::rename(path, killed.path("run.rec")).expect("it is renamed");
-        let (_, told, _) = killed.resume(&input).expect("it goes on");
+        let (report, told, difference) = killed.resume(&input).expect("it goes on");
+        assert_eq!(difference, None, "{name}: {told:?}");
+        assert!(report.is_success(), "{name}: {report}");
         let told =
             told.iter().find(|line| line.contains("`write` writes its file from the beginning"));
         assert!(told.is_some_and(|line| line.ends_with("is called otherwise")), "{told:?}");
