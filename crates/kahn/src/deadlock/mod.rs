@@ -296,8 +296,10 @@ impl Resolver {
         if !self.ask_to_grow(full, table, &kept) {
             return Found::OverBudget(full.channel.name().clone());
         }
+        // While the channel is the same: its word may show the wait of another process when it is recycled.
+        let is_taken_out = full.channel.word(End::Receiver).unpark(full.seen);
         drop(kept);
-        if full.channel.word(End::Receiver).unpark(full.seen) {
+        if is_taken_out {
             // SAFETY: taken out of its wait, which one thread can do.
             let ready = unsafe { full.task.claim() };
             scheduler.make_ready(Origin::Outside, ready, Reason::Woken);

@@ -9,7 +9,7 @@
 //! | `sleep` | a worker that goes to sleep beside another, against one that wakes both | 2 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `verdict` | the thread that gives the verdict against wakers and parties that may still act | 3 |
-//! | `detector` | walkers against processes that park and go on | 2 to 3 |
+//! | `detector` | walkers against processes that park and go on, and parties that leave | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
 //! | `farm` | the parts of an ordered farm and its helpers: jobs, results, the end | 2 |
 //!

@@ -267,21 +267,27 @@ fn a_process_that_nobody_reads_is_told_as_pruned_though_it_may_have_come_to_wait
     });
 }
 
+/// A process that waits for the dead when it has dropped its sender; what that sent, which is nothing.
+fn waits_without_a_sender(network: &mut Network<'_>) -> Receiver<u64> {
+    let (loop_out, loop_in) = network.channel::<u64>("loop");
+    let (out, numbers) = network.channel::<u64>("numbers");
+    network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, _out)| {
+        own.recv().await;
+    });
+    let (on, passed) = network.channel::<u64>("on");
+    network.process("waits", (numbers, on), async |(mut numbers, on)| {
+        drop(on);
+        numbers.recv().await;
+    });
+    passed
+}
+
 /// It is pruned at its start if its reader has left by then; else it waits for ever, without a sender.
 #[test]
 fn a_process_that_nobody_reads_is_told_as_pruned_though_it_has_dropped_its_sender_and_waits() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let (loop_out, loop_in) = network.channel::<u64>("loop");
-        let (out, numbers) = network.channel::<u64>("numbers");
-        network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, _out)| {
-            own.recv().await;
-        });
-        let (on, passed) = network.channel::<u64>("on");
-        network.process("waits", (numbers, on), async |(mut numbers, on)| {
-            drop(on);
-            numbers.recv().await;
-        });
+        let passed = waits_without_a_sender(&mut network);
         network.process("leaves", passed, async |_passed| {});
         let report = schedule.run(network);
         assert_eq!(report.outcome, Summary::Deadlock, "{report}");
@@ -296,16 +302,7 @@ fn a_process_that_waits_is_told_as_pruned_if_only_one_that_may_be_pruned_sees_it
     for (takes, told) in [(2, "pruned"), (3, "never")] {
         everywhere(|schedule| {
             let mut network = Network::new();
-            let (loop_out, loop_in) = network.channel::<u64>("loop");
-            let (out, numbers) = network.channel::<u64>("numbers");
-            network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, _out)| {
-                own.recv().await;
-            });
-            let (on, passed) = network.channel::<u64>("on");
-            network.process("waits", (numbers, on), async |(mut numbers, on)| {
-                drop(on);
-                numbers.recv().await;
-            });
+            let passed = waits_without_a_sender(&mut network);
             let (counts, counted) = network.channel_with(Channel::named("counts").initial([1_u64]));
             network.process("sees", (passed, counts), async |(mut passed, mut counts)| {
                 while passed.recv().await.is_some() {}
