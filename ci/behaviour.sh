@@ -151,6 +151,8 @@ without_mutation '' -p kahn-observe --test record
 
 mutation sent-is-told-after-the-close "$replay" ends_that_are_given_up ../../kahn/src/channel/closing.rs \
     's/(fn close\(.*?)channel\.tell_observer\(End::Sender, worker\);/$1/s'
+mutation written-where-it-was-read '--lib' stands_behind_what_is_there record/write.rs \
+    's/file\.seek\(SeekFrom::Start\(self\.end\)\)\?;//'
 mutation recorded-processes-are-run "$replay" a_failure_that_data_decides ../../kahn/src/network/core.rs \
     's/(\(plan\.is_joined \|\| !seen\.has\(End::Receiver\)\)) && self\.is_done_again\(&plan, &seen, by\)/$1 \&\& false/'
 mutation stood-in-for-and-kept "$replay" what_stands_in_for ../../kahn/src/channel/untyped.rs \

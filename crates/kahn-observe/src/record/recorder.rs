@@ -12,8 +12,8 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// Records a run into a file: what the processes do that are joined to the outside (see
 /// [`Act`](kahn_report::observe::Act)), and digests of what passes on channels with a written form.
@@ -66,7 +66,7 @@ pub struct Recorder {
 /// A recording that goes on.
 #[derive(Debug)]
 pub(super) struct Behind {
-    pub(super) file: File,
+    pub(super) file: Arc<Mutex<File>>,
     /// Behind so many bytes.
     pub(super) bytes: u64,
     pub(super) known: Known,

@@ -13,6 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::iter;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// So many bytes of a recording are read at once.
 const BLOCK: u64 = 1 << 16;
@@ -71,7 +72,7 @@ pub struct Replay {
     end: End,
     acts_again: bool,
     until: Option<Until>,
-    file: Mutex<File>,
+    file: Arc<Mutex<File>>,
     processes: BTreeMap<u64, Mutex<Cursor>>,
     /// The digests of messages to recorded processes.
     passed: BTreeMap<u64, Vec<u64>>,
@@ -126,15 +127,15 @@ impl Replay {
     /// # Errors
     /// Fails if it is no recording, or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        Self::read(File::open(path)?, |_, _| {}).map(|(replay, _)| replay)
+        Self::read(Arc::new(Mutex::new(File::open(path)?)), |_, _| {}).map(|(replay, _)| replay)
     }
 
     /// Reads a recording, and returns how many bytes of it are whole. `each` is told every entry.
     pub(super) fn read(
-        file: File,
+        file: Arc<Mutex<File>>,
         mut each: impl FnMut(&Header, &Entry<'_>),
     ) -> Result<(Self, u64), ReadError> {
-        let mut reader = Reader::new(io::BufReader::new(file.try_clone()?))?;
+        let mut reader = Reader::new(io::BufReader::new(file.lock().try_clone()?))?;
         let header = reader.header().clone();
         let mut processes: BTreeMap<_, Cursor> = BTreeMap::new();
         let (mut passed, mut carried) =
@@ -180,7 +181,7 @@ impl Replay {
             end,
             acts_again: false,
             until: None,
-            file: Mutex::new(file),
+            file,
             processes: processes.into_iter().map(|(id, one)| (id, Mutex::new(one))).collect(),
             passed,
             carried,

@@ -151,10 +151,11 @@ impl Resume {
         let path = path.as_ref();
         let file = own_file(path)?;
         lock(&file)?;
+        let file = Arc::new(Mutex::new(file));
         let (mut known, mut saved) = (Known::default(), BTreeMap::new());
         let mut sent: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
         let mut programs = Vec::new();
-        let (mut replay, bytes) = Replay::read(file.try_clone()?, |_, entry| {
+        let (mut replay, bytes) = Replay::read(Arc::clone(&file), |_, entry| {
             known.add(entry);
             match *entry {
                 Entry::Saved { process, part, messages, bytes, sha256 } => {

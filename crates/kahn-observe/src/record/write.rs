@@ -112,11 +112,10 @@ impl Writer {
     }
 
     /// Writes from now on what is appended, behind so many bytes of a recording that another run has left, whose
-    /// lock the caller has. Others are cut off.
-    pub(super) fn behind(mut file: File, bytes: u64) -> io::Result<Self> {
-        file.set_len(bytes)?;
-        file.seek(SeekFrom::Start(bytes))?;
-        Self::start(file, bytes)
+    /// lock the caller has, and which is read meanwhile. Others are cut off.
+    pub(super) fn behind(file: Arc<Mutex<File>>, bytes: u64) -> io::Result<Self> {
+        file.lock().set_len(bytes)?;
+        Self::start(AtEnd { file, end: bytes }, bytes)
     }
 
     /// Writes the header, and from now on what is appended.
@@ -266,6 +265,27 @@ impl State {
     fn end(&mut self, error: io::Error) {
         self.has_ended = true;
         self.error.get_or_insert(error);
+    }
+}
+
+/// The end of a file that is read as well. Both move its one place, so each finds its own under the lock.
+#[derive(Debug)]
+struct AtEnd {
+    file: Arc<Mutex<File>>,
+    end: u64,
+}
+
+impl Write for AtEnd {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.file.lock();
+        file.seek(SeekFrom::Start(self.end))?;
+        let written = file.write(bytes)?;
+        self.end += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.lock().flush()
     }
 }
 
@@ -423,6 +443,37 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
+
+    #[test]
+    fn what_is_appended_stands_behind_what_is_there_wherever_that_is_read() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"recorded, and half of a record").expect("it is written");
+        let file = Arc::new(Mutex::new(file));
+        let writer = Writer::behind(Arc::clone(&file), 8).expect("a writer");
+        let read = |bytes: &mut Vec<u8>, count| {
+            let mut file = file.lock();
+            file.rewind().expect("it has a beginning");
+            (&mut *file).take(count).read_to_end(bytes).expect("it is read");
+        };
+        let mut found = Vec::new();
+        for _ in 0..3 {
+            read(&mut found, 5);
+            writer.append(&Entry::Ended);
+            writer.flush();
+        }
+        assert_eq!(found, b"recorrecorrecor");
+        let mut record = Vec::new();
+        add(&mut record, &Entry::Ended).expect("it fits");
+        seal(&mut record);
+        let bytes = writer.finish().expect("it is written");
+        found.clear();
+        read(&mut found, u64::MAX);
+        assert_eq!(
+            (found, bytes),
+            ([&b"recorded"[..], &record.repeat(3)].concat(), 8 + 3 * record.len() as u64)
+        );
+    }
 
     #[test]
     fn messages_are_written_as_entries_are() {
