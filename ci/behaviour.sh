@@ -149,8 +149,6 @@ record='--test record'
 without_mutation '' -p kahn-observe --test replay
 without_mutation '' -p kahn-observe --test record
 
-mutation sent-is-told-after-the-close "$replay" ends_that_are_given_up ../../kahn/src/channel/closing.rs \
-    's/(fn close\(.*?)channel\.tell_observer\(End::Sender, worker\);/$1/s'
 mutation written-where-it-was-read '--lib' stands_behind_what_is_there record/write.rs \
     's/file\.seek\(SeekFrom::Start\(self\.end\)\)\?;//'
 mutation recorded-processes-are-run "$replay" a_failure_that_data_decides ../../kahn/src/network/core.rs \
@@ -163,7 +161,7 @@ mutation a-failure-ends-parties "$replay" random_networks ../../kahn/src/channel
     's/flag::FAILED\) && is_ended_by_it/flag::FAILED) \&\& (is_ended_by_it || true)/'
 mutation a-close-does-not-take-effect "$replay" a_close_that_took_effect ../../kahn/src/network/replay.rs \
     's/flush\(task\)\.await;/let _ = flush;/'
-mutation the-end-is-seen-before-what-was-taken "$replay" an_end_is_seen_again ../../kahn/src/channel/slow_path.rs \
+mutation the-end-is-seen-before-what-was-sent "$replay" a_failed_end_is_seen_again ../../kahn/src/channel/slow_path.rs \
     's/Kahn::flush\(worker\);(\s*\}\s*channel\.tell_of_act)/$1/'
 mutation what-is-discarded-is-not-told "$replay" random_networks ../../kahn/src/channel/observer.rs \
     's/&& closing::goes_on\(sender\)/\&\& !closing::goes_on(sender)/'
@@ -436,10 +434,6 @@ mutation rings-are-not-marked "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/ \|\| for_ever\.contains\(&id\)//'
 mutation rings-of-a-part-alone "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/all_rings\(&table\.all\(\)\)/all_rings(\&part)/'
-mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
-    's/channel\.tell_observer\(End::Sender, worker\);//'
-mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
-    's/channel\.tell_observer\(End::Receiver, worker\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/observer.rs \
     's/channel\.observe_for\(observer\.wants\);/let _ = observer;/'
 mutation ends-got-later-not-observed "$laws" ends_that_they_get_while channel/closing.rs \

@@ -2,7 +2,7 @@
 
 use super::{Runs, essence, everywhere, numbers, record, replay};
 use kahn::process::Output;
-use kahn::{Network, Options, OutsideSender, Process};
+use kahn::{Network, Options, OutsideSender, Process, Report};
 use kahn_observe::trace::{Level, Trace};
 use std::sync::Arc;
 use std::thread;
@@ -264,34 +264,42 @@ fn a_close_that_took_effect_before_a_failure_is_no_part_of_it_in_the_replay_eith
 }
 
 #[test]
-fn an_end_is_seen_again_behind_what_was_taken_before_it() {
+fn a_failed_end_is_seen_again_behind_what_was_sent_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.rec");
     let build = |network: &mut Network<'_>| {
-        let made = network.source("made", 0..5_u64);
-        let (out, sums) = network.channel_with(numbers("sums"));
+        let (made_out, made) = network.channel_with(numbers("made"));
+        network.process("make", made_out, async |mut out| {
+            for number in 0..5 {
+                out.send(number).await;
+            }
+            Err::<(), _>("there are no more")
+        });
+        let (out, doubled) = network.channel_with(numbers("doubled"));
         network.process_with(
             Process::named("drive").effects(),
             (made, out),
-            async |(mut made, mut sums)| {
-                let mut sum = 0;
+            async |(mut made, mut out)| {
                 while let Some(number) = made.recv().await {
-                    sum += number;
+                    out.send(2 * number).await;
                 }
-                sums.send(sum).await;
             },
         );
-        network.collect("all", sums)
+        network.for_each("see", doubled, |_| ());
     };
-    // On one worker all is sent before the first is taken, so what was taken is not published before the end is seen.
+    // On one worker all is made before the first is taken, so what was sent is not published before the end is
+    // seen, which ends the process.
     let mut network = Network::new();
-    let all = build(&mut network);
+    build(&mut network);
     let recorded = record(&path, network, Options::new().workers(1));
-    assert_eq!(all.take(), Some(vec![10]), "{recorded}");
+    assert!(recorded.failures[0].message.contains("there are no more"), "{recorded}");
     everywhere(|options, schedule| {
-        let (all, report, difference) = replay(&path, options, build);
+        let ((), report, difference) = replay(&path, options, build);
         assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
-        assert_eq!(all.take(), Some(vec![10]), "{schedule}");
+        let messages = |report: &Report| {
+            report.channels.iter().map(|channel| channel.sent).collect::<Vec<_>>()
+        };
+        assert_eq!(messages(&report), messages(&recorded), "{schedule}");
     });
 }
 

@@ -248,7 +248,6 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
         channel.set_flag(flag::FAILED);
     }
     let side = &channel.sender;
-    channel.tell_observer(End::Sender, worker);
     if side.tells(told::OBSERVER) && !failed && goes_on(task) {
         channel.tell_of_act(End::Sender, |channel| Act::Closes { channel });
     }
@@ -269,7 +268,6 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
 /// A receiver leaves: what is sent to it from now on is discarded.
 fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let side = &channel.receiver;
-    channel.tell_observer(End::Receiver, worker);
     if side.tells(told::OBSERVER) && goes_on(task) {
         channel.tell_of_act(End::Receiver, |channel| Act::Departs { channel });
     }
