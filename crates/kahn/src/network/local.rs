@@ -86,26 +86,28 @@ impl Local for HereLocal {
             Found::OverBudget(channel) if !goes_on => Some(channel),
             _ => None,
         };
-        let leads = if goes_on { Vec::new() } else { leads(&core, cut) };
+        let leads =
+            if goes_on { Vec::new() } else { core.beside_parties(|alive| leads(cut, alive)) };
         Seen { goes_on, over_budget, leads }
     }
 
     fn grow(&self, end: CutEnd) -> bool {
         let Some(core) = self.0.upgrade() else { return true };
         let Some(cut) = core.cut.get() else { return true };
-        let by_identity = alive(&core);
-        let Some(owner) = owner_at(cut, &by_identity, end) else { return true };
-        let Some((way, _)) = way_from(owner) else { return true };
+        let way = core.beside_parties(|alive| owner_at(cut, alive, end).and_then(way_from));
+        let Some((way, _)) = way else { return true };
         core.resolver().grow_smallest(&way, &core.scheduler, &core.channels)
     }
 
     fn is_dead(&self, end: CutEnd) {
         let Some(core) = self.0.upgrade() else { return };
         let Some(cut) = core.cut.get() else { return };
-        let way = owner_at(cut, &alive(&core), end).and_then(way_from);
-        for edge in way.into_iter().flat_map(|(way, _)| way) {
-            edge.task.marks.fetch_or(mark::DEAD, AcqRel);
-        }
+        core.beside_parties(|alive| {
+            let way = owner_at(cut, alive, end).and_then(way_from);
+            for edge in way.into_iter().flat_map(|(way, _)| way) {
+                edge.task.marks.fetch_or(mark::DEAD, AcqRel);
+            }
+        });
     }
 
     fn chains(&self) -> Vec<Chain> {
@@ -183,12 +185,6 @@ impl Local for HereLocal {
     }
 }
 
-/// The channels that there are, by their identities.
-fn alive(core: &Core) -> BTreeMap<Identity, ChannelRef> {
-    let kept = core.channels.hold();
-    kept.all().into_iter().map(|channel| (channel.label().identity, channel)).collect()
-}
-
 /// The process here that has this end of a cut channel.
 fn owner_at(
     cut: &CutNetwork,
@@ -203,15 +199,14 @@ fn owner_at(
 }
 
 /// Where the waits of the processes lead to that have ends of cut channels.
-fn leads(core: &Core, cut: &CutNetwork) -> Vec<(CutEnd, Lead)> {
-    let alive = alive(core);
+fn leads(cut: &CutNetwork, alive: &BTreeMap<Identity, ChannelRef>) -> Vec<(CutEnd, Lead)> {
     let numbers: BTreeMap<Identity, usize> =
         cut.links.keys().map(|&number| (cut.channels[number].0, number)).collect();
     let mut leads = Vec::new();
     for &channel in cut.links.keys() {
         for is_sender in [false, true] {
             let end = CutEnd { channel, is_sender };
-            let Some(owner) = owner_at(cut, &alive, end) else { continue };
+            let Some(owner) = owner_at(cut, alive, end) else { continue };
             if is_dead(owner) {
                 leads.push((end, Lead::Dead));
             } else if let Some((way, last)) = way_from(owner)
@@ -251,6 +246,16 @@ fn way_from(start: TaskRef) -> Option<(Vec<Edge>, Edge)> {
 }
 
 impl Core {
+    /// Looks at waits where nothing runs, with the channels that there are by their identities. A party outside may
+    /// give up its wait and leave meanwhile: the tables are locked, so no header and no channel is recycled while it
+    /// is read.
+    fn beside_parties<T>(&self, look: impl FnOnce(&BTreeMap<Identity, ChannelRef>) -> T) -> T {
+        let _table = self.scheduler.table.lock();
+        let kept = self.channels.hold();
+        let alive = kept.all().into_iter().map(|channel| (channel.label().identity, channel));
+        look(&alive.collect())
+    }
+
     /// Ends the run of this rank, for nothing can go on on any.
     fn nothing_goes_on(&self) {
         let explanation = self.explain();
