@@ -19,25 +19,31 @@ mod time;
 mod urgency;
 mod yielding;
 
+use kahn::testing;
 use kahn_csp::policy::PolicyChoice;
 use kahn_csp::{self as csp, Options, RunError, Scope};
+use std::time::Duration;
+
+/// After this a run hangs: the longest take some seconds.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The policy of that name.
 fn policy_named(name: &str) -> PolicyChoice {
     kahn_policies::named(name).unwrap_or_else(|| panic!("there is no policy `{name}`"))
 }
 
-/// Runs a network under every policy and a few numbers of workers and seeds.
+/// Runs a network under every policy and a few numbers of workers and seeds. One that hangs ends the tests.
 fn everywhere<R: Send>(network: impl Fn(Options) -> R, check: impl Fn(R)) {
+    let run = |options| check(testing::within(LIMIT, |_| network(options)));
     // What needs a placement, and what runs alike, is left to the laws of networks.
     let policies = ["stealing", "batch", "ws-cur", "ws-last", "shared", "threads", "sequential"];
     for policy in policies {
         for workers in [1, 2, 4] {
-            check(network(Options::new().workers(workers).policy(policy_named(policy))));
+            run(Options::new().workers(workers).policy(policy_named(policy)));
         }
     }
     for seed in 0..20 {
-        check(network(Options::new().policy(kahn_csp::policy::SEEDED).seed(seed)));
+        run(Options::new().policy(kahn_csp::policy::SEEDED).seed(seed));
     }
 }
 
