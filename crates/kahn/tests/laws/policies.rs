@@ -182,6 +182,8 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
     }
     // Where each was last, and how often they have asked.
     let last = Arc::new(Mutex::new((Vec::new(), 0)));
+    let parted = Arc::new(AtomicBool::new(false));
+    let were_parted = Arc::clone(&parted);
     let is_over = move |name: &'static str| {
         let me = std::thread::current().id();
         let mut last = last.lock();
@@ -189,7 +191,10 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
         *asked += 1;
         places.retain(|&(other, _)| other != name);
         places.push((name, me));
-        *asked > 20_000 || matches!(places[..], [(_, one), (_, two)] if one != two)
+        if matches!(places[..], [(_, one), (_, two)] if one != two) {
+            parted.store(true, Release);
+        }
+        *asked > 20_000 || parted.load(Acquire)
     };
     let mut network = Network::new();
     // All weigh the same before the start, and so the two that compute are one part.
@@ -200,6 +205,7 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
     let again = report.rebalances.expect("this policy tells");
     assert!(again.changed >= 1 && again.changed <= again.asked, "{report}");
     assert!(migrations(&report) >= 1 && migrations(&report) <= again.moved, "{report}");
+    assert!(were_parted.load(Acquire), "{report}");
 }
 
 #[test]
