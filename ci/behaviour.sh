@@ -189,7 +189,7 @@ mutation any-name-will-do "$replay" resume::a_name_that_is_none ../../kahn/src/n
     's/if !is_name_beside\(target, name\) \{/if name.is_empty() \&\& !is_name_beside(target, name) {/'
 mutation other-names-are-not-looked-at "$replay" resume::only_a_file_of_its_own ../../kahn/src/network/process/file/whole.rs \
     's/\(before\.dev\(\), before\.ino\(\), 1\) == \(opened\.dev\(\), opened\.ino\(\), opened\.nlink\(\)\)/(before.dev(), before.ino()) == (opened.dev(), opened.ino())/'
-mutation acts-are-recorded-twice "$replay" resume::what_goes_on_may_be_cut record/known.rs \
+mutation acts-are-recorded-twice '--lib' what_is_known_is_no_news record/known.rs \
     's/\(before >= number\(&known\.sends, channel\)\)\.then_some\(act\)/Some(act)/'
 mutation what-parts-is-kept "$replay" resume::a_source_that_sends record/resume.rs \
     's/ends\.end\(\|\| "this is not the run that was recorded"\.to_owned\(\)\);/let _ = \&ends;/'

@@ -120,14 +120,16 @@ prepare_mutations() {
     printf "$row" mutation tests verdict took 'what is said'
 }
 
-# tests_hold TESTS ARGUMENT...: builds the program that cargo's arguments name, and runs the tests
-# whose names contain this, but for what `left_out` says; what they say is in the file `output`. A program that aborts has failed
-# like any other, and is not worth a message of the shell.
+# tests_hold TESTS ARGUMENT...: builds the program of tests that cargo's arguments name (not the commands that it may
+# call, which are built with it and may be told of last), and runs the tests whose names contain this, but for what
+# `left_out` says; what they say is in the file `output`. A program that aborts has failed like any other, and is not
+# worth a message of the shell.
 tests_hold() {
     local binary
     : > "$copy/output"
     binary=$(cd "$copy" && cargo test --quiet "${@:2}" --no-run --message-format=json \
-        2> "$copy/errors" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1) \
+        2> "$copy/errors" | sed -n 's/.*"profile":{[^}]*"test":true}.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1) \
+        && [[ -n $binary ]] \
         || return 125
     { (ulimit -t "$patience" && cd "$copy/crates/$package" \
         && exec timeout $((5 * patience)) "$binary" "$1" "${left_out[@]}" --nocapture > "$copy/output" 2>&1); } \
@@ -159,8 +161,9 @@ mutate() {
         tests_hold "$tests" "${@:5}" || status=$?
         # One that is not noticed says nothing, which must not end the script.
         said=$(grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -100) || true
-        # A watchdog says what hangs, and aborts.
-        [[ -n $said ]] || said=$(grep -a -m1 -E ' hangs:|not done after' "$copy/output" | cut -c -100) || true
+        # A watchdog says what hangs, and aborts; a test that is to panic may not.
+        [[ -n $said ]] || said=$(grep -a -m1 -E ' hangs:|not done after|did not panic as expected' "$copy/output" \
+            | cut -c -100) || true
         if ((status == 125)); then
             verdict='DOES NOT COMPILE'
         elif ! grep -aq '^running [1-9]' "$copy/output"; then

@@ -199,22 +199,26 @@ fn what_is_judged_is_told_by_file_and_line_if_it_is_wrong() {
     assert!(wrong.contains("ring.jsonl: line 1: expected study, size"), "{wrong}");
 }
 
-/// `docs/evaluation.md` is what the command says of the raw data in the tree, and of nothing else.
+/// The tables in the tree are what the command says of the raw data in the tree, and of nothing else.
 #[test]
-fn the_evaluation_in_the_tree_is_written_from_the_raw_data_in_the_tree() {
+fn the_evaluations_in_the_tree_are_written_from_the_raw_data_in_the_tree() {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let data = tree.join("evaluation/run");
-    if !data.exists() {
-        // A package that was published has no tree around it.
-        assert!(!tree.join(".ci").exists(), "{} is missing", data.display());
-        return;
+    for (data, table) in
+        [("evaluation/run", "docs/evaluation.md"), ("evaluation/paper", "docs/evaluation-paper.md")]
+    {
+        let folder = tree.join(data);
+        if !folder.exists() {
+            // A package that was published has no tree around it.
+            assert!(!tree.join(".ci").exists(), "{data} is missing");
+            continue;
+        }
+        let written = fs::read_to_string(tree.join(table)).unwrap();
+        let evaluation = judge(&folder).unwrap().to_string();
+        assert!(
+            written == evaluation,
+            "{table} is not what `kahn experiment judge {data}` writes: write it anew"
+        );
     }
-    let written = fs::read_to_string(tree.join("docs/evaluation.md")).unwrap();
-    let evaluation = judge(&data).unwrap().to_string();
-    assert!(
-        written == evaluation,
-        "docs/evaluation.md is not what `kahn experiment judge evaluation/run` writes: write it anew"
-    );
 }
 
 /// The row of a promise.

@@ -4,7 +4,7 @@ use super::{Runs, everywhere, numbers, record, replay};
 use kahn::{Channel, Network, Options, Process, RunError};
 use kahn_observe::record::{Header, Recorder, Replay};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// What a stage makes of a number.
 type Stage = fn(u64) -> Option<u64>;
@@ -161,16 +161,41 @@ fn what_stands_in_for_a_process_has_its_ends_and_nothing_else_of_it() {
     });
 }
 
-/// Says once that it is dropped, which takes a while.
+/// What is known of the messages of a run: how often each was dropped, how many are made, and by how many at most
+/// the maker was ahead of one that was being dropped.
+#[derive(Debug, Default)]
+struct Drops {
+    of: Vec<AtomicU64>,
+    made: AtomicUsize,
+    ahead: AtomicUsize,
+}
+
+/// Notes that it is dropped, which takes a while: until another has taken its slot, if one may.
 #[derive(Debug)]
-struct Once(usize, Arc<Vec<AtomicU64>>);
+struct Once(usize, Arc<Drops>);
 
 impl Drop for Once {
     fn drop(&mut self) {
-        std::thread::yield_now();
-        self.1[self.0].fetch_add(1, Relaxed);
+        let Self(number, drops) = self;
+        // Long enough for a thread that waits to be woken; and not the last that is published together.
+        let turns = if *number % 512 == 3 { 20_000 } else { 1 };
+        let ahead = || drops.made.load(Relaxed) - *number;
+        let before = ahead();
+        for _ in 0..turns {
+            std::thread::yield_now();
+            if ahead() > before.max(AHEAD) {
+                break;
+            }
+        }
+        drops.ahead.fetch_max(ahead(), Relaxed);
+        drops.of[*number].fetch_add(1, Relaxed);
     }
 }
+
+const CAPACITY: usize = 64;
+
+/// While one is dropped, it and others fill the channel; the next is made when there is room.
+const AHEAD: usize = CAPACITY;
 
 #[test]
 fn what_stands_in_for_a_process_drops_each_message_before_another_takes_its_slot() {
@@ -178,11 +203,19 @@ fn what_stands_in_for_a_process_drops_each_message_before_another_takes_its_slot
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.rec");
     let build = |network: &mut Network<'_>| {
-        let drops: Arc<Vec<_>> = Arc::new((0..MESSAGES).map(|_| AtomicU64::new(0)).collect());
-        let (out, messages) = network.channel_with(Channel::named("messages").capacity(8));
-        let of_make = Arc::clone(&drops);
+        let drops = Arc::new(Drops {
+            of: (0..MESSAGES).map(|_| AtomicU64::new(0)).collect(),
+            ..Drops::default()
+        });
+        let capacity = u32::try_from(CAPACITY).unwrap();
+        let (out, messages) = network.channel_with(Channel::named("messages").capacity(capacity));
+        let made = Arc::clone(&drops);
         network.process("make", out, async move |mut out| {
-            out.send_all((0..MESSAGES).map(|n| Once(n, Arc::clone(&of_make)))).await;
+            let make = |number| {
+                made.made.fetch_add(1, Relaxed);
+                Once(number, Arc::clone(&made))
+            };
+            out.send_all((0..MESSAGES).map(make)).await;
         });
         network.process_with(Process::named("sink").effects(), messages, async |mut messages| {
             while messages.recv().await.is_some() {}
@@ -192,10 +225,14 @@ fn what_stands_in_for_a_process_drops_each_message_before_another_takes_its_slot
     let mut network = Network::new();
     build(&mut network);
     record(&path, network, Options::new().workers(2));
-    for workers in [1, 2, 8] {
-        let (drops, _, difference) = replay(&path, Options::new().workers(workers), build);
+    let threads = Options::new().policy(kahn::policy::THREADS);
+    let workers = [1, 2, 8].map(|workers| Options::new().workers(workers));
+    for options in workers.into_iter().chain([threads]) {
+        let schedule = format!("{options:?}");
+        let (drops, _, difference) = replay(&path, options, build);
         assert_eq!(difference, None);
-        assert!(drops.iter().all(|drops| drops.load(Relaxed) == 1), "{workers} workers");
+        assert!(drops.ahead.load(Relaxed) <= AHEAD, "{schedule}: a slot was taken that is in use");
+        assert!(drops.of.iter().all(|drops| drops.load(Relaxed) == 1), "{schedule}");
     }
 }
 
