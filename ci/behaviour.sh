@@ -673,8 +673,8 @@ mutation batches-taken-in-pieces "$laws" a_message_for_each_record batch.rs \
     's/if self == Self::Together \|\| /if true || /'
 
 package=kahn-apps
-programs='--test snet'
-without_mutation '' -p kahn-apps --test snet
+programs='--features snet --test snet'
+without_mutation '' -p kahn-apps --features snet --test snet
 
 mutation made-on-the-way-comes-late "$programs" through_collected_replicas \
     ../../kahn-snet/src/runtime/front/worker.rs 's/for \(mailbox, mut made\) in std::mem::take\(&mut self\.role\.outbox\) \{\s*self\.deliver_at_once\(&mailbox, &mut made\);\s*self\.keep_emptied\(made\);\s*\}//'

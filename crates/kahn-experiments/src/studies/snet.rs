@@ -116,20 +116,26 @@ fn curve(view: &View, study: &Study, runtime: &str, cpus: usize, quantity: &str)
     rows.curve("size", quantity)
 }
 
-/// Time and records per second by the size, for each runtime, on one CPU and on all.
+/// Time and records per second by the size, for each runtime, on one CPU and on all; the time of the authors' own
+/// beside them, which counts no records.
 fn size_panels(view: &View, study: &'static Study) -> Vec<Panel> {
     let size = || Axis::linear("n");
     let mut seconds = Panel::new("time", size(), Axis::logarithmic("seconds"));
     let mut rate = Panel::new("records", size(), Axis::logarithmic("records per second"));
-    for (runtime, _) in RUNTIMES {
+    let shown = RUNTIMES.map(|(runtime, _)| (runtime, runtime));
+    for (runtime, label) in shown.into_iter().chain([(FRONT_PEER.name, "the authors' FRONT")]) {
         for cpus in
             view.plan.cpus().into_iter().filter(|cpus| [1, view.plan.most_cpus()].contains(cpus))
         {
-            let label = format!("{runtime}, {}", crate::point::cpus(cpus));
-            let drawn = curve(view, study, runtime, cpus, "seconds");
-            seconds = seconds.and(Series::line(label.clone(), &drawn));
-            let drawn = curve(view, study, runtime, cpus, "records per second");
-            rate = rate.and(Series::line(label, &drawn));
+            let label = format!("{label}, {}", crate::point::cpus(cpus));
+            let drawn = |quantity| curve(view, study, runtime, cpus, quantity);
+            let (times, rates) = (drawn("seconds"), drawn("records per second"));
+            if !times.0.is_empty() {
+                seconds = seconds.and(Series::line(label.clone(), &times));
+            }
+            if !rates.0.is_empty() {
+                rate = rate.and(Series::line(label, &rates));
+            }
         }
     }
     vec![seconds, rate]
