@@ -141,7 +141,9 @@ fn a_ring_that_is_stuck_is_found_while_the_rest_runs() {
                 thread::yield_now();
             }
         });
-        assert_eq!(schedule.run(network).outcome, Summary::Deadlock);
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Deadlock);
+        assert_eq!(report.failures, [], "what looks is content");
     });
 }
 
