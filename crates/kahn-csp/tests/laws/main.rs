@@ -24,7 +24,7 @@ use kahn_csp::policy::PolicyChoice;
 use kahn_csp::{self as csp, Options, RunError, Scope};
 use std::time::Duration;
 
-/// After this a run hangs: the longest take some seconds.
+/// After this a run hangs: all laws together take some seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The policy of that name.

@@ -242,7 +242,8 @@ fn ends_here(task: TaskRef, worker: &Worker, waker: &Waker) -> Option<Ending> {
     if is_marked && is_polled_here { worker.must_end(task) } else { None }
 }
 
-/// The sender's end of a channel takes effect; `is_last`: with it the process has no sender any more.
+/// The sender's end of a channel takes effect; `is_last`: with it the process has no sender any more. All that it has
+/// sent is published, and so told, since the sender was given up.
 fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_last: bool) {
     if failed {
         channel.set_flag(flag::FAILED);
