@@ -606,7 +606,7 @@ mutation outside-is-not-seen "$laws" each_process_is_found deadlock/look.rs \
     's/edge\.peer\(\)\.is_some_and\(\|peer\| peer\.created_as\(\) == Kind::Outside\)/false/'
 mutation parts-are-seen-apart "$laws" a_farm_is_one_process deadlock/look.rs \
     's/whole\.has_first \|= .*?;/let _ = WITHIN;/'
-mutation dead-is-not-seen "$laws" a_ring_that_is_stuck deadlock/look.rs \
+mutation dead-is-not-seen "$laws" what_waits_for_a_ring deadlock/look.rs \
     's/is_stuck: is_dead\(task\)/is_stuck: is_dead(task) \&\& false/'
 mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.rs \
     's/this\.sender\.write\(message, Some\(worker\)\);//'

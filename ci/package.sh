@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/lib.sh
 
-small=(kahn-derive kahn-report kahn-engine kahn)
+small=(kahn-derive kahn-report kahn-engine kahn-policies kahn)
 mapfile -t published < <(cargo metadata --no-deps --format-version 1 | python3 -c '
 import json, sys
 for package in json.load(sys.stdin)["packages"]:

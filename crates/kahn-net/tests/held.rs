@@ -110,7 +110,7 @@ fn end(channel: usize, is_sender: bool) -> CutEnd {
 
 /// Has workers look for what is to be done, so often that they would have done it.
 fn lets_look(local: &dyn Local) {
-    for _ in 0..500 {
+    for _ in 0..50_000 {
         local.rest();
         thread::yield_now();
     }

@@ -3,7 +3,7 @@
 use kahn::{Channel, Detail, Explanation, Network, Options, Process, Receiver, Sender, StopHandle};
 use kahn_net::{NetError, Ran, Sim};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 
 /// Runs a network on three ranks, and asks what it waits for until `is_enough`; what was told last, and what the run came
@@ -107,21 +107,40 @@ fn a_ring_on_two_ranks_is_told_with_both_while_another_part_runs() {
 
 #[test]
 fn no_ring_is_told_of_processes_that_go_on() {
+    const QUESTIONS: u64 = 5000;
+    let answers = AtomicU64::new(0);
+    let told_until_now = &answers;
     let (told, ran) = asked(
         |network| {
-            let (to_pong, from_ping) = network.channel_with(Channel::named("ping").wire());
-            let (to_ping, from_pong) = network.channel_with(Channel::named("pong").wire());
-            let ping = Process::named("ping").rank(1);
-            network.process_with(ping, (from_pong, to_pong), async |(mut from, mut to)| {
-                for number in 0..300_u64 {
-                    to.send(number).await;
-                    from.recv().await;
-                }
-            });
-            hands_on(network, "pong", 2, (from_ping, to_ping));
+            let wired = |network: &mut Network<'_>, name: &'static str| {
+                network.channel_with(Channel::named(name).wire())
+            };
+            let (to_first, from_begins) = wired(network, "to first");
+            let (to_second, from_first) = wired(network, "to second");
+            let (to_begins, from_second) = wired(network, "back");
+            // There the questions are asked: its rank is not at its end before it.
+            let begins = Process::named("begins").rank(0);
+            network.process_with(
+                begins,
+                (from_second, to_first),
+                async move |(mut from, mut to)| {
+                    // Most of the time all wait, each for what another has sent or will send.
+                    while told_until_now.load(SeqCst) < QUESTIONS {
+                        to.send(0_u64).await;
+                        from.recv().await;
+                    }
+                },
+            );
+            hands_on(network, "first", 1, (from_begins, to_second));
+            hands_on(network, "second", 2, (from_first, to_begins));
         },
-        |told| !told.rings.is_empty(),
+        |told| {
+            let is_wrong = !told.rings.is_empty();
+            answers.fetch_add(if is_wrong { QUESTIONS } else { 1 }, SeqCst);
+            is_wrong
+        },
     );
     assert!(told.rings.is_empty(), "{told}");
     assert!(ran.is_ok());
+    assert!(answers.into_inner() >= QUESTIONS, "it was over before it was asked");
 }

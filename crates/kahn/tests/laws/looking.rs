@@ -3,9 +3,10 @@
 
 use super::schedules::{Schedule, count, everywhere, listen};
 use kahn::observe::{Doing, Look, Sampled, Survey};
-use kahn::{Network, StopHandle, Summary};
+use kahn::{Channel, Network, StopHandle, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::thread;
 
 const ALL: std::ops::Range<usize> = 0..usize::MAX;
@@ -144,6 +145,48 @@ fn a_ring_that_is_stuck_is_found_while_the_rest_runs() {
         let report = schedule.run(network);
         assert_eq!(report.outcome, Summary::Deadlock);
         assert_eq!(report.failures, [], "what looks is content");
+    });
+}
+
+#[test]
+fn what_waits_for_a_ring_that_is_stuck_is_stuck_as_well() {
+    everywhere(|schedule| {
+        let (seen, told) = mpsc::channel();
+        let mut network = Network::new();
+        let handle = network.stop_handle();
+        let (to_b, from_a) = network.channel::<u64>("to b");
+        let (to_a, from_b) = network.channel::<u64>("to a");
+        let (to_c, of_ring) = network.channel::<u64>("to c");
+        let (into, unread) = network.channel_with(Channel::named("unread").capacity(1));
+        network.process("a", (to_b, from_b), async |(mut to, mut from)| {
+            while let Some(n) = from.recv().await {
+                to.send(n).await;
+            }
+        });
+        network.process("b", (to_a, to_c, from_a), async |(mut to, mut on, mut from)| {
+            while let Some(n) = from.recv().await {
+                on.send(n).await;
+                to.send(n).await;
+            }
+        });
+        network.process("c", (of_ring, unread), async |(mut first, mut second)| {
+            while first.recv().await.is_some() && second.recv().await.is_some() {}
+        });
+        let (out, counts) = network.channel::<usize>("counts");
+        network.for_each("listen", counts, |_| {});
+        network.process("look", (into, out), async move |(mut into, mut out)| {
+            // When all wait it is found that nothing will be read: what is sent then goes nowhere.
+            into.send_all(0..100_u64).await;
+            out.send(0).await;
+            let survey = handle.survey(ALL, ALL);
+            let stuck = survey.processes.iter().filter(|process| process.is_stuck);
+            let stuck: BTreeSet<_> = stuck.map(|process| process.name.to_string()).collect();
+            seen.send(stuck).expect("the test waits for it");
+        });
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Deadlock);
+        let expected = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(told.recv(), Ok(BTreeSet::from(expected)));
     });
 }
 
