@@ -585,7 +585,7 @@ package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn
 
 mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
     's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
-mutation words-home-without-a-count "$laws" memory_of_small_ones channel/raw.rs \
+mutation words-home-without-a-count "$laws" goes_on_from_what_its channel/raw.rs \
     's/self\.word\(end\)\.begin\(count\)/self.word(end).begin(0 * count)/'
 mutation recycled-as-it-was "$laws" memory_of_small_ones channel/raw.rs \
     's/channel\.side\(end\)\.set_kind\(kind::ROOMY, is_roomy\);//'
@@ -644,13 +644,13 @@ mutation orders-without-a-backlog "$emissions" a_box_waits_where runtime/front/w
     's/backlogs\.note\(\|\| Backlog::Order\(region\)\)/drop((backlogs, Backlog::Order(region)))/'
 mutation calls-without-a-backlog "$emissions" a_box_waits_where runtime/front/calls.rs \
     's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
-mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/front/backlog.rs \
+mutation held-up-by-what-is-before "$emissions" holds_up_only_what runtime/front/backlog.rs \
     's/position\(&home, mailbox\.op\) < position/position(\&home, mailbox.op) != position/'
-mutation calls-begin-in-a-backlog "$emissions" boxes_in_a_row runtime/front/calls.rs \
+mutation calls-begin-in-a-backlog "$emissions" wait_before_they_begin runtime/front/calls.rs \
     's/self\.begin_emission\(&mut emission, &rec\);//'
 mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/front/handoff.rs \
     's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
-mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/front/threads.rs \
+mutation away-and-forgotten "$emissions" does_not_wait_for_input runtime/front/threads.rs \
     's/self\.away\.load\(SeqCst\) > 0/self.away.load(SeqCst) > usize::MAX \/ 2/'
 mutation roles-woken-and-not-unparked "$emissions" a_box_may_wait_until runtime/front/sleep.rs \
     's/self\.parkers\[role\]\.unpark\(\);//'

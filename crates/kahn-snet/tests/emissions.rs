@@ -4,15 +4,17 @@ mod common;
 
 use common::{numbers, program};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use kahn_snet::Program;
 use kahn_snet::boxes::{BoxError, Boxes, Emitter, Tag};
-use kahn_snet::record::{Record, WriteError};
-use kahn_snet::runtime::{Concurrency, Options, Ready, Report, RunError, Runtime, Sink, run};
+use kahn_snet::record::{ReadError, Record, WriteError};
+use kahn_snet::runtime::{
+    Concurrency, Options, Ready, Report, RunError, Runtime, Sink, Source, run,
+};
 use parking_lot::{Condvar, Mutex};
 
 /// Every runtime, with one worker, two and seven, and one call of a box at once, or three.
@@ -202,6 +204,46 @@ fn boxes_in_a_row_that_emit_much_keep_few_records_before_each() {
     });
 }
 
+#[test]
+fn calls_that_each_emit_little_wait_before_they_begin_where_a_box_behind_them_stands() {
+    let source = "
+        box count ((<n>) -> (<i>)); box tens ((<i>) -> (<i>)); box pass ((<i>) -> (<i>));
+        net main connect count .. tens .. tens .. pass;";
+    in_every_way(source, |program, options| {
+        let (begun, written) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut boxes = Boxes::of(program);
+        adds_count(&mut boxes, 600, &written);
+        let most = Arc::new(AtomicUsize::new(0));
+        let (emitted, seen, ahead) = (Arc::clone(&begun), Arc::clone(&written), Arc::clone(&most));
+        // Both do: of what the first emits, a tenth of all, each is taken soon.
+        let tens = move |i: Tag, out: &mut Emitter<'_>| {
+            for k in 0..10 {
+                out.emit(1, (Tag(10 * i.0 + k),))?;
+                let emitted = emitted.fetch_add(1, Ordering::SeqCst) + 1;
+                let inside = emitted.saturating_sub(seen.load(Ordering::SeqCst));
+                ahead.fetch_max(inside, Ordering::SeqCst);
+            }
+            Ok(())
+        };
+        boxes.add("tens", tens).expect("it fits");
+        let ahead = Arc::clone(&most);
+        let pass = move |i: Tag, out: &mut Emitter<'_>| {
+            let mut patience = if i.0 == 0 { 30_000 } else { 0 };
+            while patience > 0 && ahead.load(Ordering::SeqCst) < 40_000 {
+                thread::yield_now();
+                patience -= 1;
+            }
+            out.emit(1, (i,))
+        };
+        boxes.add("pass", pass).expect("it fits");
+        let mut sink = Written(Arc::clone(&written), usize::MAX);
+        outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
+        assert_eq!(written.load(Ordering::SeqCst), 60_000, "{options:?}");
+        let most = most.load(Ordering::SeqCst);
+        assert!(most < 30_000, "{most} were emitted: {options:?}");
+    });
+}
+
 /// Counts what was written, for those that wait until it was.
 #[derive(Default)]
 struct Counted {
@@ -266,6 +308,81 @@ fn a_box_may_wait_until_what_it_has_emitted_is_out() {
         let ran = outcome(program, &boxes, options, 1, &mut sink);
         ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
         assert_eq!(*shown.written.lock(), 677, "{options:?}");
+    });
+}
+
+#[test]
+fn a_box_that_waits_for_what_is_behind_it_holds_up_only_what_is_before_it() {
+    let source = "
+        box count ((<n>) -> (<i>)); box ask ((<i>) -> (<i>)); box pass ((<i>) -> (<i>));
+        net main connect count .. ask .. pass;";
+    in_every_way(source, |program, options| {
+        let shown = Arc::new(Counted::default());
+        let mut boxes = Boxes::of(program);
+        let count =
+            |_: Tag, out: &mut Emitter<'_>| (0..20_000).try_for_each(|i| out.emit(1, (Tag(i),)));
+        boxes.add("count", count).expect("it fits");
+        let seen = Arc::clone(&shown);
+        // Many records wait for it meanwhile.
+        let ask = move |i: Tag, out: &mut Emitter<'_>| {
+            out.emit(1, (Tag(i.0),))?;
+            if i.0 > 0 {
+                return Ok(());
+            }
+            (1..600).try_for_each(|_| out.emit(1, (Tag(0),)))?;
+            seen.wait_for(600)
+        };
+        boxes.add("ask", ask).expect("it fits");
+        boxes.add("pass", |i: Tag, out: &mut Emitter<'_>| out.emit(1, (i,))).expect("it fits");
+        let mut sink = Shown(Arc::clone(&shown));
+        let ran = outcome(program, &boxes, options, 1, &mut sink);
+        ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
+        assert_eq!(*shown.written.lock(), 20_599, "{options:?}");
+    });
+}
+
+/// A record, and its end when two were written: a program that asks, and goes on when it was answered.
+struct Answers {
+    shown: Arc<Counted>,
+    is_first: bool,
+    comes: Arc<AtomicBool>,
+}
+
+impl Source for Answers {
+    fn next(&mut self) -> Option<Result<Record, ReadError>> {
+        if std::mem::take(&mut self.is_first) {
+            return numbers(1).next().map(Ok);
+        }
+        self.comes.fetch_and(self.shown.wait_for(2).is_ok(), Ordering::SeqCst);
+        None
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_first || *self.shown.written.lock() >= 2
+    }
+}
+
+#[test]
+fn the_only_worker_does_not_wait_for_input_that_waits_for_a_box() {
+    let source = "box ask ((<n>) -> (<i>)); net main connect ask;";
+    in_every_way(source, |program, options| {
+        let shown = Arc::new(Counted::default());
+        let mut boxes = Boxes::of(program);
+        let seen = Arc::clone(&shown);
+        let ask = move |_: Tag, out: &mut Emitter<'_>| {
+            out.emit(1, (Tag(0),))?;
+            seen.wait_for(1)?;
+            out.emit(1, (Tag(1),))
+        };
+        boxes.add("ask", ask).expect("it fits");
+        let comes = Arc::new(AtomicBool::new(true));
+        let answers =
+            Answers { shown: Arc::clone(&shown), is_first: true, comes: Arc::clone(&comes) };
+        let net = program.net(None).expect("a net");
+        let ran = run(program, net, &boxes, options, answers, &mut Shown(Arc::clone(&shown)));
+        ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
+        assert!(comes.load(Ordering::SeqCst), "the source waited in vain: {options:?}");
+        assert_eq!(*shown.written.lock(), 2, "{options:?}");
     });
 }
 

@@ -143,6 +143,8 @@ fn a_trace_tells_of_all_runs_and_of_the_times_of_the_report() {
         assert!(report.is_success(), "{at}: {}", report.explanation());
         assert_eq!(timeline.lost(), 0, "{at}");
         let decoded = check(&timeline, at);
+        let mut worked = decoded.under("workers").flat_map(|worker| &worker.slices);
+        assert!(worked.all(|slice| slice.name != "lost"), "{at}: it runs something, or is idle");
         let processes = decoded.processes();
         let names: Vec<_> = processes.keys().copied().collect();
         let mut reported: Vec<_> =

@@ -1,6 +1,6 @@
 //! Messages of any type; every one is dropped exactly once, however the run ends.
 
-use super::schedules::{Heard, Schedule, everywhere, run};
+use super::schedules::{Heard, Schedule, everywhere, listen, run};
 use kahn::{Channel, Network, Process, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -181,5 +181,26 @@ fn messages_in_a_deadlock_and_in_rings_that_grew_are_dropped_once() {
             assert_eq!(report.outcome, expected);
             assert_eq!(alive.load(Ordering::Relaxed), 0);
         }
+    });
+}
+
+#[test]
+fn a_ring_goes_on_from_what_its_channel_begins_with() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (around_out, around) = network.channel_with(Channel::named("around").initial([0_u64]));
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let ends = (around, around_out, out);
+        network.process("counts", ends, async |(mut around, mut around_out, mut out)| {
+            while let Some(n) = around.recv().await
+                && n < 20
+            {
+                out.send(n).await;
+                around_out.send(n + 1).await;
+            }
+        });
+        let heard = listen(&mut network, "listen", numbers);
+        schedule.finish(network);
+        assert_eq!(heard.all(), (0..20).collect::<Vec<_>>());
     });
 }
