@@ -1,6 +1,7 @@
 //! What happens when the system refuses threads, and how many there are.
 
-use crate::{everywhere, policy_named, succeeds};
+use crate::{LIMIT, everywhere, policy_named, succeeds};
+use kahn::testing::within;
 use kahn_csp::{self as csp, Options, RunError, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -24,9 +25,11 @@ fn a_process_of_the_policy_threads_without_a_thread_ends_the_run_out_of_threads(
     for granted in [0, 1, 20] {
         let options =
             Options::new().policy(kahn_csp::policy::THREADS).refuse_threads_after(granted);
-        let run = csp::run(options, async |scope| {
-            let storm = (0..100_u32).map(|n| async move { n }).collect::<Vec<_>>();
-            scope.par(storm).await
+        let run = within(LIMIT, |_| {
+            csp::run(options, async |scope| {
+                let storm = (0..100_u32).map(|n| async move { n }).collect::<Vec<_>>();
+                scope.par(storm).await
+            })
         });
         let text = out_of_threads(run);
         assert!(text.contains("has no thread to run on"), "{text}");
