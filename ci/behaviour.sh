@@ -66,7 +66,7 @@ mutation operations-end-streams-and-go-on '--test random_programs' pruned_within
     's/(self\.operation\(number, Mark::Clean\);)\s*\/\/ Others may[^;]*;\s*return Step::Moved;/$1/'
 mutation what-has-a-message-waits '--test random_programs' takes_none_for_dead_that_has ../../kahn-laws/src/network/world.rs \
     's/wire\.sender\.filter\(\|_\| \(wire\.queue\.len\(\) as u64\) < asked\)/wire.sender.filter(|_| asked > 0)/'
-mutation waits-are-told-whoever-saw-the-end '--test random_programs' tells_a_wait_as_pruned ../../kahn-laws/src/network/failures.rs \
+mutation waits-are-told-whatever-saw-the-end '--test random_programs' tells_a_wait_as_pruned ../../kahn-laws/src/network/failures.rs \
     's/told\.as_pruned\.insert\(at\);(\s*\}\s*continue;)/$1/'
 package=kahn-policies mutation batches-keep-the-room-of-all '--lib' batches_take_memory_for_what_they_hold batches.rs \
     's/self\.put_behind\(window, processes\.drain\(\.\.MOST_PROCESSES\)\.collect\(\)\);/let rest = processes.split_off(MOST_PROCESSES);\n self.put_behind(window, std::mem::replace(\&mut processes, rest));/'

@@ -179,7 +179,7 @@ mutation second-look-without-count detector::a_gap deadlock/walk.rs \
     's/edge_of\(edge\.task\) == Some\(\*edge\)/edge_of(edge.task).is_some()/'
 mutation look-everywhere-once detector::a_gap deadlock/mod.rs \
     's/if !still_holds\(&ring\) \{\s*continue;\s*\}//'
-mutation walk-without-fence detector::one_of_those_who_complete deadlock/walk.rs \
+mutation walk-without-fence detector::one_of_those_that_complete deadlock/walk.rs \
     's/(see the module above for why late is early enough\.\s*)fence\(SeqCst\);/$1/'
 
 mutation channels-go-beside-the-look detector::a_ring_of_parties deadlock/mod.rs \

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, SeekFrom};
 use std::process::{Command, Stdio};
 
-/// How long a measurement may take: who takes longer hangs.
+/// How long a measurement may take: what takes longer hangs.
 const PATIENCE: Timespec = Timespec { tv_sec: 180, tv_nsec: 0 };
 
 /// What to measure: one entry of one contest.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// Who sleeps: an OS thread or a coroutine.
+/// What sleeps: an OS thread or a coroutine.
 pub(crate) trait Sleeper: Send + Sync + 'static {
     /// How often a full or empty ring is looked at before sleeping.
     const TRIES: u32;

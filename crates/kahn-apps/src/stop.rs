@@ -2,7 +2,7 @@
 //!
 //! A Kahn network has a handle of its own. Processes that communicate are asked: one of them looks
 //! at the [`Stop`] as it goes on, at the end of each round, or waits for it beside other things.
-//! That it is looked at, and not waited for by every program, has a reason: who waits for something
+//! That it is looked at, and not waited for by every program, has a reason: what waits for something
 //! from outside can always still be woken, and there would be no verdict that nothing can go on.
 
 use std::fmt;
@@ -44,7 +44,7 @@ impl Stop {
 
     /// Wishes the end.
     pub fn ask(&self) {
-        // Before the list is taken: who enters it later sees the wish.
+        // Before the list is taken: what enters it later sees the wish.
         self.0.asked.store(true, SeqCst);
         let waiting = std::mem::take(&mut *self.0.waiting.lock());
         waiting.into_iter().for_each(Waker::wake);
@@ -149,7 +149,7 @@ impl Stopper {
         }
     }
 
-    /// Returns what looks into the run: it says who has not stopped.
+    /// Returns what looks into the run: it says what has not stopped.
     pub fn seen(&self) -> Arc<dyn Sampled> {
         match self {
             Self::Network(handle) => Arc::new(handle.clone()),

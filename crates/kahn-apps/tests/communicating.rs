@@ -69,7 +69,7 @@ fn a_rendezvous_ring_holds_a_token_less_than_processes() {
 }
 
 #[test]
-fn a_full_rendezvous_ring_is_a_deadlock_that_names_who_waits_for_whom() {
+fn a_full_rendezvous_ring_is_a_deadlock_that_names_what_waits_for_what() {
     let arguments = ["--processes", "4", "--tokens", "4", "--cycles", "1"];
     for explanation in stuck("ring", &arguments, Variant::Rendezvous) {
         for wait in [
@@ -151,7 +151,7 @@ fn three_hundred_agents_end_where_the_sequential_ones_do() {
 }
 
 #[test]
-fn frames_have_the_same_digests_whoever_computes_and_gives_way_when() {
+fn frames_have_the_same_digests_whatever_computes_and_gives_way_when() {
     for (size, when) in [("16x12", "pixel"), ("9x7", "row"), ("40x1", "never")] {
         let text =
             check("mandelbrot", &["--digest", "--frames", "12", "--size", size, "--yield", when]);

@@ -26,7 +26,7 @@
 //! from slice to slice, so a reader that finds the same `since` before and after has read its process.
 //!
 //! A record names a process and a channel by where they stand in memory, which takes no look-up. Another may
-//! stand there later, so a [`Log`] is told who stands where, and since when.
+//! stand there later, so a [`Log`] is told what stands where, and since when.
 
 use crate::slice::Slice;
 use crate::subject::Subject;

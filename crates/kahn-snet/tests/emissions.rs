@@ -1,4 +1,4 @@
-//! What a box emits is a stream: it goes on while the box runs, and the box waits for who takes it.
+//! What a box emits is a stream: it goes on while the box runs, and the box waits for what takes it.
 
 mod common;
 
@@ -387,7 +387,7 @@ fn the_only_worker_does_not_wait_for_input_that_waits_for_a_box() {
 }
 
 #[test]
-fn a_box_that_emits_without_end_is_ended_by_who_takes_no_more() {
+fn a_box_that_emits_without_end_is_ended_by_what_takes_no_more() {
     let source = "
         box count ((<n>) -> (<i>));
         net main connect count .. [{<i>} -> if <i >= 0> then {<i>} else ];";

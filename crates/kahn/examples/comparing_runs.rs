@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Two clerks number their tickets, and no number may be given twice. If they count up a number in
-//! shared memory, who gets which depends on who is first: it works, and it is different in every
+//! shared memory, which gets what depends on which is first: it works, and it is different in every
 //! run. `testing::verify` runs the network under every policy, with several numbers of workers,
 //! capacities and seeds, compares what was received, and names the first message that differs and
 //! the process that wrote it. If the numbers come through channels, there is nothing to find.
@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_shared_is_found_and_its_writer_is_named() {
-        let VerifyError::Differs(difference) = verified(shared).expect_err("who is first?") else {
+        let VerifyError::Differs(difference) = verified(shared).expect_err("which is first?")
+        else {
             panic!("the runs end, and differ")
         };
         let Mismatch::Message { from, from_same_input, .. } = difference.mismatch else {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The client waits for a greeting before it asks; the server waits for a question before it says
-//! anything. No capacity helps: both channels are empty. The run ends and tells who waits for whom,
+//! anything. No capacity helps: both channels are empty. The run ends and tells what waits for what,
 //! at which message, which processes form the ring and which only wait behind it, and what would
 //! help. The same is there as data.
 
@@ -62,7 +62,7 @@ mod tests {
     use kahn::Summary;
 
     #[test]
-    fn the_ring_is_named_and_so_is_who_waits_behind_it() {
+    fn the_ring_is_named_and_so_is_what_waits_behind_it() {
         let mut network = Network::new();
         polite(&mut network);
         let error = network.run().expect_err("nobody speaks first");

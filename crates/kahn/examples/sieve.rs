@@ -61,7 +61,7 @@ mod tests {
         let (primes, report) = primes_below(100).expect("the sieve ends");
         assert_eq!(primes.len(), 25);
         assert_eq!(primes[20..], [73, 79, 83, 89, 97]);
-        // A source, the first sieve, one after each prime, and who collects.
+        // A source, the first sieve, one after each prime, and the one that collects.
         assert_eq!(report.created.0, 1 + 1 + 25 + 1);
     }
 }

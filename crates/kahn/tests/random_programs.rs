@@ -118,7 +118,7 @@ fn the_model_leaves_open_what_ends_only_if_a_process_is_pruned_in_time() {
 /// The second hands its receiver on to a process that is pruned at its start. What it had received by
 /// then decides whether the failure of the first counts, which has sent one message and had one.
 #[test]
-fn the_model_knows_who_received_the_last_message_before_the_receiver_was_handed_on() {
+fn the_model_knows_what_received_the_last_message_before_the_receiver_was_handed_on() {
     for (count, is_pruned) in [(2, false), (1, true)] {
         let sends = Statement::Send { to: 0, add: 1 };
         let fails = Statement::End(End::Fail);

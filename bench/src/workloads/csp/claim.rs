@@ -143,7 +143,7 @@ impl Bench {
             }
             let time = since.elapsed();
             drop(requests);
-            // For the one who has sent since.
+            // For the one that has sent since.
             taken.post();
             Some(time)
         })?;

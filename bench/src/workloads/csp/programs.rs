@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who computes rows, as in the paper.
+/// What computes rows, as in the paper.
 const WORKERS: usize = 128;
 
 const TIME: &str = "time of a run";

@@ -1,4 +1,4 @@
-//! A bank: clients that ask, and a server that chooses whom to hear next.
+//! A bank: clients that ask, and a server that chooses which to hear next.
 //!
 //! ```text
 //!   client 1 ⇄ ┐
@@ -148,7 +148,7 @@ impl Bank {
         }
     }
 
-    /// Hears whoever has an order, each in turn, until all have left.
+    /// Hears what has an order, each in turn, until all have left.
     async fn serve(
         self,
         mut orders: Vec<Receiver<Transfer>>,

@@ -179,7 +179,7 @@ async fn send_all(outputs: &mut [Sender<u64>], frame: u64) {
 }
 
 /// Ends the outputs, and then takes what is left on the inputs: the last frame comes back once more,
-/// and who would leave before could be a reason to prune those that send it.
+/// and one that left before could be a reason to prune those that send it.
 async fn drain(inputs: Vec<Receiver<u64>>, outputs: Vec<Sender<u64>>) {
     drop(outputs);
     for mut input in inputs {

@@ -104,7 +104,7 @@ impl Film {
         for _ in 0..workers {
             tell(&mut jobs, Job::End).await?;
         }
-        // Whoever takes the last has delivered all before.
+        // What takes the last has delivered all before.
         tell(&mut kill, ()).await
     }
 

@@ -146,7 +146,7 @@ async fn sink(
 
 /// Takes a message of each input; `false` at the end of them, which they reach in the same round.
 ///
-/// All are asked even if the first has ended: who ends before its inputs have would be a reason to
+/// All are asked even if the first has ended: one that ends before its inputs have would be a reason to
 /// prune those that send to it, with a message still on its way back to them.
 async fn gather(inputs: &mut [Receiver<Load>], loads: &mut Vec<Load>) -> bool {
     for input in inputs {

@@ -151,7 +151,7 @@ impl RingProgram {
         Ok(Self { ring, progress: Progress::new("cycles", Some(cycles)) })
     }
 
-    /// Tells whoever watches.
+    /// Tells what watches.
     fn watch(&self) -> impl FnMut(Moment) + Send {
         |moment| {
             if moment == Moment::Cycle {

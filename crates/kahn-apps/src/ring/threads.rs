@@ -52,7 +52,7 @@ impl Ring {
                 let (out, next) = sync_channel(room);
                 let input = std::mem::replace(&mut left, next);
                 let builder = Builder::new().stack_size(STACK);
-                // If it fails, the ends go, and with them, one after the other, those who wait.
+                // If it fails, the ends go, and with them, one after the other, those that wait.
                 builder
                     .spawn_scoped(scope, move || pass_on(&input, &out))
                     .map_err(|why| refused(element, &why))?;

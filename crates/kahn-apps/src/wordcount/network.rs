@@ -79,7 +79,7 @@ fn lines(entries: &Entries<'_>) -> Vec<u8> {
     lines
 }
 
-/// Deals the pieces of the files to the counters in turn: the same ones whoever is fast.
+/// Deals the pieces of the files to the counters in turn: the same ones whichever is fast.
 async fn split<'env>(program: &'env WordCount, mut counters: Vec<Sender<&'env [u8]>>) {
     let parts = counters.len();
     for (turn, chunk) in program.chunks().enumerate() {

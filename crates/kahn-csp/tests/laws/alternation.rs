@@ -1,4 +1,4 @@
-//! Choosing: no message lost or doubled, whoever alternates; fairness; priority; repeatability.
+//! Choosing: no message lost or doubled, whatever alternates; fairness; priority; repeatability.
 
 use crate::{everywhere, policy_named, succeeds};
 use kahn_csp::Options;
@@ -162,9 +162,9 @@ fn fair_alternation_waits_no_longer_than_once_round() {
 }
 
 /// More senders than a worker runs between two looks at what has waited longest, and a receiver
-/// that gives way now and then, as who takes many messages does.
+/// that gives way now and then, as one does that takes many messages.
 #[test]
-fn of_many_who_always_have_something_to_say_each_is_heard() {
+fn of_many_that_always_have_something_to_say_each_is_heard() {
     for workers in [1, 2] {
         let options = Options::new().workers(workers);
         let heard = succeeds(options, async |scope| {

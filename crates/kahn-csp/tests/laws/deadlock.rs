@@ -1,4 +1,4 @@
-//! A network that cannot go on says who waits for what.
+//! A network that cannot go on says what waits for what.
 
 use crate::fails;
 use kahn_csp::{self as csp, Guard, OneOf2};
@@ -62,7 +62,7 @@ fn an_alternation_with_its_guards() {
 }
 
 #[test]
-fn a_barrier_with_who_is_missing() {
+fn a_barrier_with_what_is_missing() {
     let texts = explained(async |scope| {
         let mut barrier = csp::Barrier::new("dawn");
         let late = barrier.clone();
@@ -80,7 +80,7 @@ fn a_barrier_with_who_is_missing() {
 }
 
 #[test]
-fn a_claim_with_who_holds_it() {
+fn a_claim_with_what_holds_it() {
     let texts = explained(async |scope| {
         let printer = csp::Shared::new("printer", ());
         let theirs = printer.clone();

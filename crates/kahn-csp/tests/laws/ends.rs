@@ -260,7 +260,7 @@ fn messages_that_nobody_receives_are_dropped() {
     assert_eq!(Arc::strong_count(&kept), 1);
 }
 
-/// A sender whose message was taken waits until whoever acts is done: also if that was forgotten, or
+/// A sender whose message was taken waits until what acts is done: also if that was forgotten, or
 /// comes to its end on another thread.
 #[test]
 fn a_receiver_that_comes_back_has_let_the_sender_go() {

@@ -239,7 +239,7 @@ fn mobile_data_and_arrays_move_without_a_copy() {
 }
 
 #[test]
-fn mobile_barrier_enrols_whoever_is_sent_a_clone() {
+fn mobile_barrier_enrols_what_is_sent_a_clone() {
     everywhere(
         |options| {
             let phase = AtomicU32::new(0);
@@ -280,7 +280,7 @@ fn sending_the_handle_itself_moves_the_enrolment() {
                 let (mut send, mut sent) = csp::channel::<csp::Barrier>("barriers");
                 let heir = scope.fork("heir", async move {
                     let mut barrier = sent.recv().await.expect("a barrier is sent");
-                    // Alone: whoever sent it is not enrolled any more.
+                    // Alone: what sent it is not enrolled any more.
                     barrier.sync().await;
                 });
                 send.send(barrier).await.expect("the heir receives");

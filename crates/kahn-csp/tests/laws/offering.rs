@@ -22,7 +22,7 @@ async fn worker(mut phase: Barrier, mut jobs: csp::Receiver<u32>) -> (u32, u32) 
 }
 
 #[test]
-fn a_phase_is_taken_by_all_who_offer_it_or_by_none() {
+fn a_phase_is_taken_by_all_that_offer_it_or_by_none() {
     everywhere(
         |options| {
             succeeds(options, async |scope| {

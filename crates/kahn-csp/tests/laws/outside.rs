@@ -269,7 +269,7 @@ fn what_is_listed_on_demand_reads_well() {
 }
 
 #[test]
-fn nobody_is_called_stuck_who_goes_on() {
+fn nothing_is_called_stuck_that_goes_on() {
     for options in [
         Options::new().workers(2),
         Options::new().workers(4).policy(kahn_csp::policy::SHARED),

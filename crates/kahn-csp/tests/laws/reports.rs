@@ -59,7 +59,7 @@ fn channels_are_listed_by_their_names_with_what_passed_there() {
 fn channels_are_data_as_well() {
     let report = csp::run(Options::new(), some_of_each).expect("it ends well").report;
     let json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("it is JSON");
-    // Compared as data: whether fields keep their order is decided by who else uses the library.
+    // Compared as data: whether fields keep their order is decided by what else uses the library.
     let held = serde_json::json!({
         "name": "held",
         "kind": "buffered",

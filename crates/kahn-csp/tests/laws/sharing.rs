@@ -1,4 +1,4 @@
-//! Claims are first come, first served, and end with whoever holds them.
+//! Claims are first come, first served, and end with what holds them.
 
 use crate::{everywhere, policy_named, succeeds};
 use kahn_csp as csp;

@@ -25,7 +25,7 @@ fn an_unparked_thread_goes_on_and_sees_why() {
 }
 
 #[test]
-fn two_who_unpark_are_both_seen_by_the_last_park() {
+fn two_that_unpark_are_both_seen_by_the_last_park() {
     check(3, || {
         let parker = Arc::new(Parker::new());
         let said = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);

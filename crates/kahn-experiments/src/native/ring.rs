@@ -116,7 +116,7 @@ pub(crate) fn network_ring(
     Ok(Outcome::Measured(Measured::seconds(seconds)))
 }
 
-/// Sends the message and then tells the scheduler: whoever is told finds it in the queue.
+/// Sends the message and then tells the scheduler: what is told finds it in the queue.
 async fn send((sender, queue): &mut Out, number: u64) {
     queue.send(number);
     sender.send(()).await;

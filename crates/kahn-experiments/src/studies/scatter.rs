@@ -71,7 +71,7 @@ pub(super) static FIGURE_5: Experiment = Experiment {
     found: "On 8 CPUs the speed-up grows with the number of workers; with 256 it is 7.6 under \
             WS-LAST and 5.7 under WS-CUR. The reason is the rate of steal attempts: WS-CUR wakes \
             all workers onto one queue, and the others steal from it.",
-    method: "In each of m rounds a process sends a message to each of n workers, who spend 100 µs \
+    method: "In each of m rounds a process sends a message to each of n workers, which spend 100 µs \
              of CPU time on it and reply. Speed-up is over one CPU (ws-last). The default policy \
              is measured beside the two of the paper, which are as it describes them: a mutex for \
              each queue.",

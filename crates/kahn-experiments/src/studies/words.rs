@@ -207,7 +207,7 @@ pub(super) static MESSAGES_OR_VECTORS: Experiment = Experiment {
     method: "The smallest text, with 8 processes in each of the four stages. The optimised form sends the \
              pairs of a piece of text in one message to each process of the next stage. The unoptimised \
              one sends each pair alone, from the map processes as from the reduce processes, and an empty \
-             message behind the pairs of a piece, by which its reader knows from whom to take the next \
+             message behind the pairs of a piece, by which its reader knows from which to take the next \
              ones. Its channels hold 64 messages.",
     studies: &[&MESSAGES],
     panels: |view| {

@@ -54,7 +54,7 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct Turns {
     costs: LogGp,
-    /// When the clock showed 0, for who reckons with such times.
+    /// When the clock showed 0, for what reckons with such times.
     begin: Instant,
     state: Mutex<State>,
     /// Of each rank: it has the turn, or its network has rung.

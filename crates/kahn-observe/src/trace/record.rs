@@ -186,7 +186,7 @@ impl Trace {
         let rings = self.kept.rings.lock().clone();
         let until = clock::ticks();
         let read: Vec<_> = rings.iter().map(|ring| ring.read()).collect();
-        // Behind them: who stands where is told before a record has it.
+        // Behind them: what stands where is told before a record has it.
         let known = self.kept.names.known();
         (read.into_iter().map(|kept| Kept::of(kept, &known).at(until)).collect(), until)
     }

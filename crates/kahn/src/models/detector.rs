@@ -113,7 +113,7 @@ impl Round {
 /// Two processes park at the same time and complete the ring; each worker looks after it has
 /// parked. One of them at least finds the ring.
 #[test]
-fn one_of_those_who_complete_a_ring_finds_it() {
+fn one_of_those_that_complete_a_ring_finds_it() {
     check(3, || {
         let round = Round::of_three();
         assert!(round.park(2));

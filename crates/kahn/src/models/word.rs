@@ -12,7 +12,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+enum Which {
     Sender,
     Receiver,
 }
@@ -64,24 +64,24 @@ impl Channel {
         &self.slots[usize::try_from(number).expect("few messages") % self.slots.len()]
     }
 
-    fn parts(&self, who: Who) -> (&Word, &Word, &UnsafeCell<State>) {
-        match who {
-            Who::Sender => (&self.sent, &self.received, &self.sender),
-            Who::Receiver => (&self.received, &self.sent, &self.receiver),
+    fn parts(&self, which: Which) -> (&Word, &Word, &UnsafeCell<State>) {
+        match which {
+            Which::Sender => (&self.sent, &self.received, &self.sender),
+            Which::Receiver => (&self.received, &self.sent, &self.receiver),
         }
     }
 
     /// Runs a process until it parks or ends; what it wakes is made ready.
-    fn run(&self, who: Who, ready: &mut Vec<Who>) {
-        let (own, peers, state) = self.parts(who);
-        let peer = if who == Who::Sender { Who::Receiver } else { Who::Sender };
+    fn run(&self, which: Which, ready: &mut Vec<Which>) {
+        let (own, peers, state) = self.parts(which);
+        let peer = if which == Which::Sender { Which::Receiver } else { Which::Sender };
         loop {
             let stop = state.with_mut(|state| {
                 // SAFETY: loom checks that no other thread is here.
                 let state = unsafe { &mut *state };
                 assert!(!state.has_ended, "an ended process runs");
                 let stop = loop {
-                    if let Some(stop) = self.step(who, state, peers) {
+                    if let Some(stop) = self.step(which, state, peers) {
                         break stop;
                     }
                     if state.done - state.published >= self.period {
@@ -114,10 +114,10 @@ impl Channel {
     }
 
     /// One operation, if it can be done.
-    fn step(&self, who: Who, state: &mut State, peers: &Word) -> Option<Stop> {
+    fn step(&self, which: Which, state: &mut State, peers: &Word) -> Option<Stop> {
         let seen = peers.load();
-        match who {
-            Who::Sender => {
+        match which {
+            Which::Sender => {
                 if state.done == self.messages || seen.is_closed() {
                     return Some(Stop::Ended);
                 }
@@ -127,7 +127,7 @@ impl Channel {
                 // SAFETY: loom checks that no other thread is at this slot.
                 self.slot(state.done).with_mut(|slot| unsafe { *slot = state.done });
             }
-            Who::Receiver => {
+            Which::Receiver => {
                 if state.done == self.wanted {
                     return Some(Stop::Ended);
                 }
@@ -144,10 +144,10 @@ impl Channel {
         None
     }
 
-    fn work(&self, begin: Who) {
+    fn work(&self, begin: Which) {
         let mut ready = vec![begin];
-        while let Some(who) = ready.pop() {
-            self.run(who, &mut ready);
+        while let Some(which) = ready.pop() {
+            self.run(which, &mut ready);
         }
     }
 
@@ -156,14 +156,14 @@ impl Channel {
         let channel = Arc::new(self);
         let other = {
             let channel = Arc::clone(&channel);
-            thread::spawn(move || channel.work(Who::Receiver))
+            thread::spawn(move || channel.work(Which::Receiver))
         };
-        channel.work(Who::Sender);
+        channel.work(Which::Sender);
         other.join().expect("the other worker does not panic");
-        for who in [Who::Sender, Who::Receiver] {
-            let (_, _, state) = channel.parts(who);
+        for which in [Which::Sender, Which::Receiver] {
+            let (_, _, state) = channel.parts(which);
             // SAFETY: both workers are done.
-            state.with(|state| assert!(unsafe { &*state }.has_ended, "{who:?} sleeps for ever"));
+            state.with(|state| assert!(unsafe { &*state }.has_ended, "{which:?} sleeps for ever"));
         }
         let expected: Vec<u64> = (0..channel.messages.min(channel.wanted)).collect();
         // SAFETY: as above.
@@ -171,7 +171,7 @@ impl Channel {
     }
 }
 
-fn wake(moved: Moved, peer: Who, ready: &mut Vec<Who>) {
+fn wake(moved: Moved, peer: Which, ready: &mut Vec<Which>) {
     if moved == Moved::Wake {
         assert!(!ready.contains(&peer), "a process is woken twice");
         ready.push(peer);

@@ -330,7 +330,7 @@ impl<'env, M: Making> Network<'env, M> {
     }
 
     /// Does the same over channels that are described, such as those with a written form: a recording holds the
-    /// questions in the order in which they came, and a replay asks them without those who asked.
+    /// questions in the order in which they came, and a replay asks them without those that asked.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Errors and panics, at every point of a process; who ends with whom; what counts.
+//! Errors and panics, at every point of a process; what ends with what; what counts.
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen};
 use kahn::{Network, Process, Report, Summary};

@@ -114,7 +114,7 @@ fn a_sender_dropped_before_a_foreign_wait_ends_its_channel_there() {
         network.process("wait", out, async move |mut out| {
             out.send(1).await;
             drop(out);
-            // Given by who has seen the end.
+            // Given by the one that has seen the end.
             wait.wait().await;
         });
         network.process("give", numbers, async move |mut numbers| {

@@ -1,4 +1,4 @@
-//! What is told of failures if ends were handed on: who took the last message counts, not only who has
+//! What is told of failures if ends were handed on: what took the last message counts, not only what has
 //! the receiver in the end.
 
 use super::schedules::everywhere;
@@ -112,7 +112,7 @@ fn a_failure_counts_if_the_last_message_was_received_before_the_receiver_was_han
                 (&[1], &[1, 0, 0]),
                 (&[1], &[0, 0, 1]),
                 (&[3], &[1, 2, 0]),
-                // The sender was handed on, and who had it last has sent.
+                // The sender was handed on, and the one that had it last has sent.
                 (&[1, 1], &[2]),
                 (&[2, 0, 1], &[1, 2, 0]),
             ] {

@@ -1,5 +1,5 @@
 //! Processes with messages and slots in their hands: every message is dropped once, whatever becomes
-//! of who holds it.
+//! of what holds it.
 
 use super::schedules::everywhere;
 use kahn::{Channel, Network, Process, Received, Summary};

@@ -22,7 +22,7 @@ enum Form {
 }
 
 /// A source, a stage that sends each message on changed, one that sends each third on and all of them
-/// twice, and who hears it all.
+/// twice, and the one that hears it all.
 fn network_of(form: Form, heard: Heard<Large>) -> Network<'static> {
     let mut network = Network::new();
     let (out, made) = network.channel_with(Channel::named("made").digest());

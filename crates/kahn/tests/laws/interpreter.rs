@@ -21,9 +21,9 @@ pub(super) struct Queue {
     pub(super) history: Vec<u64>,
     pub(super) end: End,
     pub(super) departed: bool,
-    /// Who saw the end.
+    /// Which saw the end.
     pub(super) seen_by: Option<usize>,
-    /// Who received the last message so far.
+    /// Which received the last message so far.
     pub(super) received_by: Option<usize>,
     pub(super) readers: Vec<usize>,
 }
@@ -79,10 +79,10 @@ pub(crate) fn interpret(programs: &[Program], initial: &[Vec<u64>]) -> Meaning {
     let mut moved = true;
     while moved {
         moved = false;
-        let mut who = 0;
-        while who < network.processes.len() {
-            moved |= !network.processes[who].ended && network.step(who);
-            who += 1;
+        let mut place = 0;
+        while place < network.processes.len() {
+            moved |= !network.processes[place].ended && network.step(place);
+            place += 1;
         }
     }
     network.meaning()
@@ -111,8 +111,8 @@ impl Network {
     }
 
     /// Ends a process: its channels end, cleanly or with a mark.
-    fn end(&mut self, who: usize, mark: End) {
-        let process = &mut self.processes[who];
+    fn end(&mut self, place: usize, mark: End) {
+        let process = &mut self.processes[place];
         process.ended = true;
         process.note_last();
         process.leaves_marks = !(process.program.senders.is_empty() && process.dropped.is_empty());
@@ -125,13 +125,13 @@ impl Network {
     }
 
     /// Does one step of a process; `false` if it has to wait.
-    fn step(&mut self, who: usize) -> bool {
-        let process = &mut self.processes[who];
+    fn step(&mut self, place: usize) -> bool {
+        let process = &mut self.processes[place];
         if process.next == process.program.steps.len() {
             (process.next, process.round) = (0, process.round + 1);
         }
         if process.program.steps.is_empty() || process.round >= process.program.rounds {
-            self.end(who, End::Clean);
+            self.end(place, End::Clean);
             return true;
         }
         let step = process.program.steps[process.next].clone();
@@ -155,7 +155,7 @@ impl Network {
             }
             let is_unseen = process.program.senders.iter().all(|&c| self.queues[c].departed);
             if !process.creates && is_unseen && !process.program.senders.is_empty() {
-                self.end(who, End::Clean);
+                self.end(place, End::Clean);
                 return true;
             }
         }
@@ -170,17 +170,17 @@ impl Network {
                 let message = match (queue.messages.pop_front(), queue.end) {
                     (Some(message), _) => {
                         queue.history.push(message);
-                        queue.received_by = Some(who);
+                        queue.received_by = Some(place);
                         message
                     }
                     (None, End::Open) => return moved,
                     (None, End::Clean) => {
-                        queue.seen_by = Some(who);
+                        queue.seen_by = Some(place);
                         END
                     }
                     (None, End::Failed) => {
-                        queue.seen_by = Some(who);
-                        self.end(who, End::Failed);
+                        queue.seen_by = Some(place);
+                        self.end(place, End::Failed);
                         return true;
                     }
                 };
@@ -209,12 +209,12 @@ impl Network {
             }
             Step::Fail | Step::Panic => {
                 process.failed = true;
-                self.end(who, End::Failed);
+                self.end(place, End::Failed);
                 return true;
             }
             _ => {}
         }
-        self.processes[who].next += 1;
+        self.processes[place].next += 1;
         true
     }
 }

@@ -7,7 +7,7 @@
 //! | `histories` | same input, same output; FIFO; the end of a stream; exact batches |
 //! | `in_place` | the same with messages that stay in their slots |
 //! | `holders` | what becomes of such messages when their holders end |
-//! | `failures` | errors and panics, at every point; who ends with whom |
+//! | `failures` | errors and panics, at every point; what ends with what |
 //! | `farm` | the ordered farm is a map |
 //! | `pruning` | receivers that leave, and processes that nobody observes |
 //! | `budget` | what the byte budget counts, and what it suffices for |

@@ -56,9 +56,11 @@ impl Network {
         // One that leaves marks counts if one is reached, or may be by the process alone.
         let is_seen =
             |channel: &usize| self.queues[*channel].seen_by.is_some_and(|reader| !cut[reader]);
-        let counting = all.filter(|(who, process)| {
+        let counting = all.filter(|(place, process)| {
             let is_reached = process.kept_at_last || process.last.iter().any(is_seen);
-            process.failed && !cut[*who] && (!process.leaves_marks || process.creates || is_reached)
+            process.failed
+                && !cut[*place]
+                && (!process.leaves_marks || process.creates || is_reached)
         });
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();

@@ -1,5 +1,5 @@
 //! What an observer is told: each message once, its sending first; polls of one process one at a time,
-//! and why each ends; who ends which wait; times that are those of the report.
+//! and why each ends; what ends which wait; times that are those of the report.
 
 use super::schedules::{everywhere, run};
 use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject, Wants, WrittenForms};

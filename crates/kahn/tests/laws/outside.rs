@@ -234,7 +234,7 @@ fn parties_that_cancel_lose_nothing_and_wake_nobody_twice() {
                 back.send(n).await;
             }
         });
-        // What is left at the end is a deadlock, and is found only if the count of those who are
+        // What is left at the end is a deadlock, and is found only if the count of those that are
         // busy is right after all that cancelling.
         let (silent, silence) = network.channel::<u64>("silence");
         network.process("dead", (silent, silence), async |(_silent, mut silence)| {

@@ -209,7 +209,7 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
 }
 
 #[test]
-fn under_partition_one_who_creates_many_does_not_keep_them_all() {
+fn under_partition_one_that_creates_many_does_not_keep_them_all() {
     let mut network = Network::new();
     let spawner = network.spawner();
     let threads = Arc::new(Mutex::new(Vec::new()));
@@ -334,7 +334,7 @@ fn under_batch_processes_that_talk_to_each_other_stay_together() {
         schedule.finish(network)
     };
     let local = report.local_share.expect("messages were counted");
-    assert!(local > 0.8, "who talks to each other is together: {report}");
+    assert!(local > 0.8, "those that talk to each other are together: {report}");
 }
 
 #[test]

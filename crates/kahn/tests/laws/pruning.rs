@@ -370,7 +370,7 @@ fn absorb(network: &mut Network<'_>, begins: bool) -> Receiver<u64> {
 }
 
 /// Processes in a row behind one that sends nothing on, and a reader at their end that leaves.
-fn leave_those_who_wait(length: usize, begins: bool, run: impl Fn(Network<'_>) -> Report) {
+fn leave_those_that_wait(length: usize, begins: bool, run: impl Fn(Network<'_>) -> Report) {
     let names: Vec<String> = (0..length).map(|place| format!("wait {place}")).collect();
     let mut network = Network::new();
     let mut numbers = absorb(&mut network, begins);
@@ -395,7 +395,7 @@ fn a_process_that_waits_for_ever_is_pruned_when_its_last_reader_leaves() {
     everywhere(|schedule| {
         for length in [1, 2, 40] {
             for begins in [false, true] {
-                leave_those_who_wait(length, begins, |network| schedule.run(network));
+                leave_those_that_wait(length, begins, |network| schedule.run(network));
             }
         }
     });
@@ -406,7 +406,7 @@ fn a_process_that_waits_for_ever_is_pruned_without_detection_too() {
     everywhere(|schedule| {
         for detection in [Detection::Off, Detection::Central] {
             let options = || schedule.options().detection(detection);
-            leave_those_who_wait(2, true, |network| run(network, options()));
+            leave_those_that_wait(2, true, |network| run(network, options()));
         }
     });
 }

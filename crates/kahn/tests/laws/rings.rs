@@ -362,7 +362,7 @@ fn what_is_sent_to_the_dead_is_discarded_and_the_rest_runs_on() {
 }
 
 #[test]
-fn a_deadlock_says_who_waits_for_whom() {
+fn a_deadlock_says_what_waits_for_what() {
     let (report, _) = behind_a_dead_ring(&Schedule::sequential(64));
     insta::assert_snapshot!(report.explanation(), @r"
     deadlock: nothing can go on

@@ -1,4 +1,4 @@
-//! A stop never looks like an end of stream, wherever it comes from and whoever waits.
+//! A stop never looks like an end of stream, wherever it comes from and whatever waits.
 
 use super::schedules::{Heard, everywhere, run, watch};
 use kahn::{Network, Options, ProcessEnd, Sender, Summary};

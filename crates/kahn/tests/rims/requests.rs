@@ -12,7 +12,7 @@ fn each_of_many_threads_gets_its_own_answers() {
         let (requests, questions, answers) = network.requests::<u64, u64>("service", 2);
         let squares = network.ordered_map("square", questions, 3, 5, |n| n * n);
         network.process("answer", (squares, answers), process::forward);
-        assert_eq!(network.size(), (3, 3), "all who ask are one process");
+        assert_eq!(network.size(), (3, 3), "all that ask are one process");
         scope(|scope| {
             for thread in 0..5 {
                 let requests = requests.clone();

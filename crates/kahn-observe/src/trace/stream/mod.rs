@@ -145,7 +145,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Who drops it does not ask.
+        // What drops it does not ask.
         let _ = self.end();
     }
 }
