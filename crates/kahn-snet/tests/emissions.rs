@@ -345,6 +345,8 @@ fn a_box_that_waits_for_what_is_behind_it_holds_up_only_what_is_before_it() {
 struct Answers {
     shown: Arc<Counted>,
     is_first: bool,
+    /// Whether something waits for the end.
+    is_awaited: Arc<AtomicBool>,
     comes: Arc<AtomicBool>,
 }
 
@@ -353,6 +355,7 @@ impl Source for Answers {
         if std::mem::take(&mut self.is_first) {
             return numbers(1).next().map(Ok);
         }
+        self.is_awaited.store(true, Ordering::SeqCst);
         self.comes.fetch_and(self.shown.wait_for(2).is_ok(), Ordering::SeqCst);
         None
     }
@@ -368,16 +371,27 @@ fn the_only_worker_does_not_wait_for_input_that_waits_for_a_box() {
     in_every_way(source, |program, options| {
         let shown = Arc::new(Counted::default());
         let mut boxes = Boxes::of(program);
-        let seen = Arc::clone(&shown);
+        let (seen, is_awaited) = (Arc::clone(&shown), Arc::new(AtomicBool::new(false)));
+        let is_read = Arc::clone(&is_awaited);
         let ask = move |_: Tag, out: &mut Emitter<'_>| {
             out.emit(1, (Tag(0),))?;
             seen.wait_for(1)?;
+            // Long enough for what would wait for the end of the input, now that there is nothing else to do.
+            let mut patience = 30_000;
+            while patience > 0 && !is_read.load(Ordering::SeqCst) {
+                thread::yield_now();
+                patience -= 1;
+            }
             out.emit(1, (Tag(1),))
         };
         boxes.add("ask", ask).expect("it fits");
         let comes = Arc::new(AtomicBool::new(true));
-        let answers =
-            Answers { shown: Arc::clone(&shown), is_first: true, comes: Arc::clone(&comes) };
+        let answers = Answers {
+            shown: Arc::clone(&shown),
+            is_first: true,
+            is_awaited,
+            comes: Arc::clone(&comes),
+        };
         let net = program.net(None).expect("a net");
         let ran = run(program, net, &boxes, options, answers, &mut Shown(Arc::clone(&shown)));
         ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
