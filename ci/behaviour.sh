@@ -7,15 +7,13 @@
 #   ci/behaviour.sh --list     their names
 #
 # Ends with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed.
-# Takes about a minute for each; `ci/nightly` runs it.
+# Takes some ten seconds for each, when all is compiled once; `ci/nightly` runs it, and `.ci/run` now and then one of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh
 
-# As the rest is compiled, where it is to be used.
-if [[ -z ${MUTATE_IN_PLACE:-} ]]; then
-    export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_LTO=off CARGO_PROFILE_DEV_DEBUG=false
-fi
+# Compiled fast, and again faster.
+export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_LTO=off CARGO_PROFILE_DEV_DEBUG=false
 # Seconds of computing that a test may take.
 patience=200
 prepare_mutations behaviour "$@"

@@ -96,9 +96,7 @@ prepare_mutations() {
     if [[ ${2:-} == --list ]]; then only_list=true; return; fi
     local folder
     folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/$1")
-    # With what is compiled already, if somebody says so: one mutation is not worth a folder of its own.
-    if [[ -z ${MUTATE_IN_PLACE:-} ]]; then CARGO_TARGET_DIR=$folder; fi
-    CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+    CARGO_TARGET_DIR=$folder
     export CARGO_TARGET_DIR RUST_BACKTRACE=0
     left_out=()
     chosen=("${@:2}") copy=$folder/copy noticed=0 amiss=()
