@@ -2,7 +2,7 @@
 # Packs what is published, as `cargo publish` would, and compares with the last release.
 #
 #   ci/package.sh              packs
-#   ci/package.sh --compile    and compiles the packages that a program with `kahn` has
+#   ci/package.sh --compile    and compiles the packages that a program with `kahn` has, and what its tests need
 #   ci/package.sh --all        and compiles all of them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

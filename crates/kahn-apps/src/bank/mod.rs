@@ -148,7 +148,7 @@ impl Bank {
         }
     }
 
-    /// Hears what has an order, each in turn, until all have left.
+    /// Hears each client that has an order, in turn, until all have left.
     async fn serve(
         self,
         mut orders: Vec<Receiver<Transfer>>,

@@ -8,11 +8,11 @@
 //!     ◄─────────────── tock: there is room for it ───────────────┘
 //! ```
 //!
-//! The farmer makes a job of each row. The workers, 128 of them, share the receiving end: one that has
+//! The farmer makes a job of each row. The workers, 128 of them, share the receiving end: the one that has
 //! the claim takes the frame, the row and the job. After each pixel, or each row, or never, a worker
 //! gives way. The harvester alternates over results, the tick of a new frame, which it takes only if
 //! that is not too far ahead, and the order to end; it keeps rows in a ring of eight frames. So
-//! frames come out in their order, whatever computes which.
+//! frames come out in their order, whichever worker computes them.
 //!
 //! A pixel is two bytes, a colour and a sign, as on a terminal; a frame is known by the sum of its
 //! iteration counts and a hash of its bytes.

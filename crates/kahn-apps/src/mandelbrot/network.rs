@@ -104,7 +104,7 @@ impl Film {
         for _ in 0..workers {
             tell(&mut jobs, Job::End).await?;
         }
-        // What takes the last has delivered all before.
+        // The worker that takes the last has delivered all before.
         tell(&mut kill, ()).await
     }
 

@@ -151,7 +151,7 @@ impl RingProgram {
         Ok(Self { ring, progress: Progress::new("cycles", Some(cycles)) })
     }
 
-    /// Tells what watches.
+    /// Tells whatever watches how far the ring is.
     fn watch(&self) -> impl FnMut(Moment) + Send {
         |moment| {
             if moment == Moment::Cycle {

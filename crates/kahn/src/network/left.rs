@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dead_through_what_is_what_a_walk_along_the_waits_finds() {
+    fn what_is_dead_through_others_is_what_a_walk_along_the_waits_finds() {
         let mut state = 7_u64;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
