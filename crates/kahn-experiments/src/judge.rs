@@ -172,8 +172,8 @@ impl fmt::Display for Evaluation {
                 "**This size is a look: so little is measured of each point that the figures are rough.**\n"
             )?;
         }
-        if first.view.machine.is_development_build() {
-            writeln!(f, "**A development build was measured: the figures mean nothing.**\n")?;
+        if let Some(remark) = first.view.machine.remark() {
+            writeln!(f, "**{remark}**\n")?;
         }
         writeln!(f, "{LEGEND}\n")?;
         let findings = || self.judged.iter().flat_map(|judged| &judged.findings);

@@ -21,7 +21,7 @@ pub struct Machine {
     pub system: String,
     /// The version of Kahn.
     pub kahn: String,
-    /// The compiler, and whether it optimised.
+    /// The compiler, and the profile of the build.
     pub compiler: String,
     /// What it was built from, a commit, if that is known.
     #[serde(default)]
@@ -53,17 +53,32 @@ impl Machine {
         })
     }
 
-    /// Whether the program was built for finding errors and not for speed.
-    pub fn is_development_build(&self) -> bool {
-        self.compiler.ends_with(DEVELOPMENT)
+    /// What a reader must know of the build, if it was not made to be measured.
+    pub fn remark(&self) -> Option<&'static str> {
+        match self.compiler.rsplit_once(", ")?.1 {
+            DEVELOPMENT => Some("A development build was measured: the figures mean nothing."),
+            // Before the profile was told there was nothing but the second.
+            MEASURED | "release build" => None,
+            _ => Some(
+                "The program was not built with `--profile dist`, which alone optimises all crates \
+                 together: what is ours may take three times as long.",
+            ),
+        }
     }
 }
 
 const DEVELOPMENT: &str = "development build";
 
+/// The profile whose builds are measured.
+const MEASURED: &str = "profile dist";
+
 fn compiler() -> String {
-    let built = if cfg!(debug_assertions) { DEVELOPMENT } else { "release build" };
-    format!("{}, {built}", env!("KAHN_COMPILER"))
+    let (compiler, profile) = (env!("KAHN_COMPILER"), env!("KAHN_PROFILE"));
+    if cfg!(debug_assertions) {
+        format!("{compiler}, {DEVELOPMENT}")
+    } else {
+        format!("{compiler}, profile {profile}")
+    }
 }
 
 /// Finds the value behind `name:` in a file of the system.
@@ -99,5 +114,19 @@ mod tests {
         // FIPS 180-2, appendix B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(file.path()).unwrap(), expected);
+    }
+
+    #[test]
+    fn only_what_was_not_built_to_be_measured_is_remarked() {
+        let remark = |compiler: &str| {
+            let here = Machine::here("").unwrap();
+            Machine { compiler: compiler.to_owned(), ..here }.remark()
+        };
+        assert_eq!(remark("rustc 1.95.0 (a, b), profile dist"), None);
+        assert_eq!(remark("rustc 1.95.0 (a, b), release build"), None);
+        assert!(remark("rustc 1.95.0 (a, b), profile release").unwrap().contains("--profile dist"));
+        assert!(remark("rustc 1.95.0 (a, b), development build").unwrap().contains("mean nothing"));
+        // The profile of this build is known.
+        assert!(!compiler().ends_with("profile "), "{}", compiler());
     }
 }

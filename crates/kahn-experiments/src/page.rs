@@ -96,8 +96,8 @@ fn conditions(text: &mut String, view: &View) {
             machine.cores
         );
     }
-    if machine.is_development_build() {
-        let _ = writeln!(text, "\n**A development build was measured: the figures mean nothing.**");
+    if let Some(remark) = machine.remark() {
+        let _ = writeln!(text, "\n**{remark}**");
     }
 }
 

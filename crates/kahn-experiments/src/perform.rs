@@ -69,6 +69,11 @@ pub fn perform(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> 
     make_folder(&order.out)?;
     let machine =
         Machine::here(&order.source).map_err(|cause| unreadable("this program", cause))?;
+    if order.measure
+        && let Some(remark) = machine.remark()
+    {
+        watcher.note(remark);
+    }
     let plan = Plan { size: order.size, cores: machine.cores };
     let mut failure = None;
     for experiment in &order.experiments {
