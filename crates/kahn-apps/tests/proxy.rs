@@ -22,7 +22,7 @@ fn echo<'scope>(scope: &'scope Scope<'scope, '_>, clients: usize) -> SocketAddr 
             let (mut client, _) = listener.accept().unwrap();
             scope.spawn(move || {
                 let mut reader = client.try_clone().unwrap();
-                // Whoever leaves in between is no failure here.
+                // A client that leaves in between is no failure here.
                 let _ = std::io::copy(&mut reader, &mut client);
                 let _ = client.shutdown(Shutdown::Write);
             });
@@ -109,17 +109,23 @@ fn connections_that_are_open_are_closed_when_the_end_is_wished() {
     });
 }
 
+/// To reach the server must not take longer than that, either, and beside other work it may: then once more, with
+/// more time.
 #[test]
-fn who_says_nothing_for_too_long_is_let_go() {
-    scope(|servers| {
-        let target = echo(servers, 1);
-        let carried = with_proxy(target, Duration::from_millis(20), 2, |address| {
-            let mut rest = Vec::new();
-            TcpStream::connect(address).unwrap().read_to_end(&mut rest).unwrap();
-            assert!(rest.is_empty());
-        });
-        assert_eq!((carried.connections, carried.broken, carried.to_client), (1, 0, 0));
-    });
+fn a_connection_in_which_nothing_is_said_for_too_long_is_closed() {
+    let is_closed_in_order = |idle| {
+        scope(|servers| {
+            let carried = with_proxy(echo(servers, 1), idle, 2, |address| {
+                let mut rest = Vec::new();
+                TcpStream::connect(address).unwrap().read_to_end(&mut rest).unwrap();
+                assert!(rest.is_empty());
+            });
+            assert_eq!((carried.connections, carried.to_client), (1, 0));
+            carried.broken == 0
+        })
+    };
+    let times = [20, 200, 2_000, 20_000].map(Duration::from_millis);
+    assert!(times.into_iter().any(is_closed_in_order), "none was closed in order");
 }
 
 #[test]
