@@ -57,7 +57,7 @@ impl Machine {
     pub fn remark(&self) -> Option<&'static str> {
         match self.compiler.rsplit_once(", ")?.1 {
             DEVELOPMENT => Some("A development build was measured: the figures mean nothing."),
-            // Before the profile was told there was nothing but the second.
+            // Older measurements have the second, and do not say of which profile.
             MEASURED | "release build" => None,
             _ => Some(
                 "The program was not built with `--profile dist`, which alone optimises all crates \

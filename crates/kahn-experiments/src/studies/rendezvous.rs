@@ -154,8 +154,8 @@ const METHOD: &str = "The ring of 255 elements and a root. `default` and `batch`
                       one message (`std threads`); and CCSP's own program, if the variable \
                       `KAHN_PEER_CCSP` names its folder. All threads are bound to the cores \
                       named, as the paper did with taskset. The time is that of the root after a \
-                      lap to warm up, but that of the whole program for CCSP; a measurement says \
-                      how many `circulations` were timed, if it was not as many as `cycles`.";
+                      lap to warm up. CCSP's program is timed as a whole, over eight times the \
+                      `cycles` of its point; so are ours where `circulations` says so.";
 
 /// What a communication costs with one token.
 pub(super) static TABLE_1: Experiment = Experiment {
