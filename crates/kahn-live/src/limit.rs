@@ -2,6 +2,7 @@
 
 use kahn_observe::sample::{ChannelView, ProcessView, RingView, View};
 use kahn_report::observe::Doing;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -38,10 +39,18 @@ impl<'a> Known<'a> {
         }
     }
 
+    fn process(&self, id: Option<u64>) -> Option<&'a ProcessView> {
+        id.and_then(|id| self.processes.get(&id).copied())
+    }
+
     /// The name of a process; dots if it is not in this view.
     pub(crate) fn name(&self, id: Option<u64>) -> &'a str {
-        let process = id.and_then(|id| self.processes.get(&id));
-        process.map_or("…", |process| process.name.as_str())
+        self.process(id).map_or("…", |process| process.name.as_str())
+    }
+
+    /// The same with its rank, if there are several.
+    pub(crate) fn called(&self, id: Option<u64>) -> Cow<'a, str> {
+        self.process(id).map_or("…".into(), ProcessView::called)
     }
 
     /// What a process could not go faster for.
@@ -55,10 +64,10 @@ impl<'a> Known<'a> {
             (Doing::Ready, _) => "the workers: all are busy".to_owned(),
             (Doing::WaitsOutside, _) => "what is outside".to_owned(),
             (Doing::WaitsForMessage, Some(channel)) => {
-                format!("`{}`, which sends `{}`", self.name(channel.from), channel.name)
+                format!("`{}`, which sends `{}`", self.called(channel.from), channel.name)
             }
             (Doing::WaitsForRoom, Some(channel)) => {
-                format!("`{}`, which reads `{}`", self.name(channel.to), channel.name)
+                format!("`{}`, which reads `{}`", self.called(channel.to), channel.name)
             }
             (Doing::WaitsForMessage, None) => "what sends to it".to_owned(),
             (Doing::WaitsForRoom, None) => "what reads from it".to_owned(),
@@ -208,6 +217,14 @@ pub(crate) mod tests {
         assert_eq!(told, expected);
         let channels: Vec<_> = by_fill(&view).into_iter().map(|c| c.name.as_str()).collect();
         assert_eq!(channels, ["blocks", "lines", "packed", "egg"]);
+    }
+
+    #[test]
+    fn what_limits_a_process_is_told_with_its_rank() {
+        let mut view = view();
+        view.processes[1].rank = Some(2);
+        let known = Known::new(&view);
+        assert_eq!(known.limit(&view.processes[0]), "`compress (rank 2)`, which reads `blocks`");
     }
 
     #[test]

@@ -28,9 +28,17 @@ impl Text {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn value(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        let labels: Vec<_> =
-            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    /// The value of what these labels name, on a rank if there are several.
+    fn value(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        rank: Option<usize>,
+        value: impl Display,
+    ) {
+        let label = |(label, value): &(&str, &str)| format!("{label}=\"{}\"", escaped(value));
+        let labels = labels.iter().map(label).chain(rank.map(|rank| format!("rank=\"{rank}\"")));
+        let labels: Vec<_> = labels.collect();
         let _ = if labels.is_empty() {
             writeln!(self.0, "{name} {value}")
         } else {
@@ -43,9 +51,9 @@ impl Text {
 pub(super) fn text(view: &View) -> String {
     let mut text = Text::default();
     text.family("kahn_processes", "gauge", "Processes that are alive.");
-    text.value("kahn_processes", &[], view.of_processes.all);
+    text.value("kahn_processes", &[], None, view.of_processes.all);
     text.family("kahn_channels", "gauge", "Channels that are open.");
-    text.value("kahn_channels", &[], view.of_channels.all);
+    text.value("kahn_channels", &[], None, view.of_channels.all);
     text.family(
         "kahn_process_share",
         "gauge",
@@ -55,14 +63,14 @@ pub(super) fn text(view: &View) -> String {
         let id = format!("{:016x}", process.id);
         for doing in Doing::ALL {
             let labels = [("process", process.name.as_str()), ("id", &id), ("state", doing.name())];
-            text.value("kahn_process_share", &labels, process.shares.of(doing));
+            text.value("kahn_process_share", &labels, process.rank, process.shares.of(doing));
         }
     }
     text.family("kahn_process_stuck", "gauge", "1 if nothing can wake a process.");
     for process in &view.processes {
         let id = format!("{:016x}", process.id);
         let labels = [("process", process.name.as_str()), ("id", &id)];
-        text.value("kahn_process_stuck", &labels, u8::from(process.stuck));
+        text.value("kahn_process_stuck", &labels, process.rank, u8::from(process.stuck));
     }
     text.family(
         "kahn_worker_busy",
@@ -70,7 +78,8 @@ pub(super) fn text(view: &View) -> String {
         "Share of the last interval in which a worker ran a process.",
     );
     for (number, worker) in view.workers.iter().enumerate() {
-        text.value("kahn_worker_busy", &[("worker", &number.to_string())], worker.busy);
+        let labels = [("worker", &*number.to_string())];
+        text.value("kahn_worker_busy", &labels, worker.rank, worker.busy);
     }
     for (name, kind, help) in [
         ("kahn_channel_messages", "gauge", "Messages in a channel."),
@@ -87,7 +96,7 @@ pub(super) fn text(view: &View) -> String {
                 "kahn_channel_received_total" => channel.received,
                 _ => channel.growths.into(),
             };
-            text.value(name, &[("channel", channel.name.as_str()), ("id", &id)], value);
+            text.value(name, &[("channel", channel.name.as_str()), ("id", &id)], None, value);
         }
     }
     text.0
@@ -102,11 +111,16 @@ mod tests {
     fn every_line_is_a_comment_or_a_value_with_escaped_labels() {
         let mut view = view();
         view.processes[0].name = "a\\\"b\nc".to_owned().into();
+        view.processes[1].rank = Some(2);
+        view.workers[1].rank = Some(2);
         let text = text(&view);
         assert!(text.contains(
             r#"kahn_process_share{process="a\\\"b\nc",id="0000000000000001",state="full"} 0.92"#
         ));
         assert!(text.contains("kahn_worker_busy{worker=\"0\"} 0.97\n"));
+        assert!(text.contains("kahn_worker_busy{worker=\"1\",rank=\"2\"} 0.2\n"));
+        let stuck = r#"kahn_process_stuck{process="compress",id="0000000000000002",rank="2"} 0"#;
+        assert!(text.contains(stuck));
         assert!(text.contains(
             "kahn_channel_received_total{channel=\"blocks\",id=\"000000000000000b\"} 41000\n"
         ));

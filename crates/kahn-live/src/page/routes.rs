@@ -91,8 +91,8 @@ struct ToldProcess<'a> {
 #[derive(Serialize)]
 struct ToldChannel<'a> {
     /// The names of its processes; the view has their numbers.
-    sender: &'a str,
-    receiver: &'a str,
+    sender: Cow<'a, str>,
+    receiver: Cow<'a, str>,
     #[serde(flatten)]
     channel: &'a ChannelView,
 }
@@ -163,8 +163,8 @@ impl Shared {
                 .into_iter()
                 .take(ROWS)
                 .map(|channel| ToldChannel {
-                    sender: known.name(channel.from),
-                    receiver: known.name(channel.to),
+                    sender: known.called(channel.from),
+                    receiver: known.called(channel.to),
                     channel,
                 })
                 .collect(),

@@ -207,7 +207,7 @@ fn channels(frame: &mut Frame<'_>, area: Rect, view: &View, known: &Known<'_>, f
         let grown = if channel.growths > 0 { channel.growths.to_string() } else { "-".to_owned() };
         Row::new([
             Cell::from(channel.name.to_string()),
-            Cell::from(format!("{} → {}", known.name(channel.from), known.name(channel.to))),
+            Cell::from(format!("{} → {}", known.called(channel.from), known.called(channel.to))),
             right(format!("{} of {}", channel.waiting, channel.capacity)),
             right(format!("{:.0} %", 100.0 * fill(channel))),
             right(rate),
