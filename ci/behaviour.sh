@@ -7,7 +7,7 @@
 #   ci/behaviour.sh --list     their names
 #
 # Ends with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed.
-# Takes some ten seconds for each, when all is compiled once; `ci/nightly` runs it, and `.ci/run` now and then one of them.
+# Takes some ten seconds for each, when all is compiled once; `ci/nightly` runs it, and `.ci/run` one of them, by the commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh
@@ -511,6 +511,22 @@ mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
 package=kahn-live
 mutation served-after-the-run --lib served_by_its_options options.rs \
     's/self\.server\.lock\(\)\.take\(\);//'
+mutation hosts-are-not-looked-at --lib a_host_that_is_not_ours page/door.rs \
+    's/let is_ours = [^;]*;/let is_ours = host.is_some();/'
+mutation any-token-is-right --lib with_a_token_nothing page/door.rs \
+    's/bool::from\(given\.as_bytes\(\)\.ct_eq\(token\.as_bytes\(\)\)\)/!given.is_empty()/'
+mutation labels-are-not-escaped --lib with_escaped_labels page/metrics.rs \
+    's/c => text\.push\(c\),/_ => text.push(c),/; s/\x27"\x27 => text\.push_str[^,]*,//'
+mutation metrics-are-of-no-rank --lib with_escaped_labels page/metrics.rs \
+    's/\.chain\(rank\.map\(/.chain(None::<usize>.map(/'
+mutation limits-are-of-no-rank --lib told_with_its_rank limit.rs \
+    's/\.map_or\("…"\.into\(\), ProcessView::called\)/.map_or("…".into(), |process| process.name.as_str().into())/'
+mutation what-is-stuck-is-told-last --lib told_by_what_limits_them limit.rs \
+    's/Reverse\((\w)\.stuck\)/$1.stuck/g'
+mutation streams-are-not-counted --lib sixteen_streams page/routes.rs \
+    's/\.try_acquire_owned\(\)/.try_acquire_many_owned(0)/'
+mutation a-stream-waits-for-ever --lib a_stream_that_takes_nothing page/routes.rs \
+    's/Some\(self\.patience\)/None/'
 mutation what-cannot-be-served-runs --lib a_run_that_cannot_be_served ../../kahn/src/network/run.rs \
     's/(observer\s*\.begins\(.*?)\.map_err\(RunError::Refused\)\?;/$1.ok();/s'
 package=kahn

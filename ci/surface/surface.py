@@ -9,6 +9,7 @@
 | that operations, constructors, types and traits have an example of their own | `without-example.txt`, a line each: the item, and why it has none |
 | that the documentation of operations begins with a verb | |
 | that nothing is hidden from the documentation | `hidden.txt`, as above |
+| that the documentation of all crates, private items too, has no link that leads nowhere | what rustdoc warns of |
 
 `--accept` writes `names/CRATE.txt` anew. Exits with 1 if something differs. Examples that are there
 run as tests of the documentation; `# Panics` and `# Errors` are held by clippy.
@@ -37,17 +38,19 @@ TYPES = {"struct", "enum", "union", "trait", "macro", "proc_macro", "proc_derive
 # --- rustdoc's JSON --------------------------------------------------------------------------------
 
 def documents(packages):
-    """What rustdoc knows of these packages, by the names of their libraries."""
+    """What rustdoc knows of these packages, by the names of their libraries. The whole workspace is documented, with
+    all that users can ask for, and private items, to which prose may point: a link that leads nowhere is an error."""
     environment = os.environ | {
         # It alone has the option: what it reads of other crates stays as the compiler has left it.
         "RUSTDOC": str(HERE / "rustdoc"),
-        "RUSTDOCFLAGS": "-Z unstable-options --output-format json --document-hidden-items"}
+        "RUSTDOCFLAGS": "-D warnings -A rustdoc::private-intra-doc-links -Z unstable-options --output-format json "
+                        "--document-hidden-items"}
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    chosen = [word for package in packages for word in ("-p", package)]
-    # What users can ask for counts.
-    features = ["--features", "kahn/derive,kahn/json,kahn/wire,kahn/wire-raw"] if "kahn" in packages else []
-    subprocess.run(["cargo", "doc", "--quiet", "--no-deps", *chosen, *features, "--target-dir", target],
-                   cwd=ROOT, env=environment, check=True)
+    features = "kahn-cli/full,kahn/derive,kahn/json,kahn/wire,kahn/wire-raw"
+    command = ["cargo", "doc", "--quiet", "--workspace", "--no-deps", "--document-private-items",
+               "--features", features, "--target-dir", target]
+    if subprocess.run(command, cwd=ROOT, env=environment).returncode:
+        sys.exit(1)
     names = [package.replace("-", "_") for package in packages]
     return {name: json.loads((target / "doc" / f"{name}.json").read_text()) for name in names}
 
