@@ -161,7 +161,7 @@ mutation a-close-does-not-take-effect "$replay" a_close_that_took_effect ../../k
     's/flush\(task\)\.await;/let _ = flush;/'
 mutation the-end-is-seen-before-what-was-sent "$replay" a_failed_end_is_seen_again ../../kahn/src/channel/slow_path.rs \
     's/Kahn::flush\(worker\);(\s*\}\s*channel\.tell_of_act)/$1/'
-mutation what-is-discarded-is-not-told "$replay" random_networks ../../kahn/src/channel/observer.rs \
+mutation what-is-discarded-is-not-told "$replay" whether_its_reader_has_left ../../kahn/src/channel/observer.rs \
     's/&& closing::goes_on\(sender\)/\&\& !closing::goes_on(sender)/'
 mutation messages-are-not-compared "$replay" the_first_message_that_differs record/replay.rs \
     's/is_some_and\(\|known\| \*known != digest\)/is_some_and(|_| false)/'

@@ -129,6 +129,8 @@ tests_hold() {
         2> "$copy/errors" | sed -n 's/.*"profile":{[^}]*"test":true}.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1) \
         && [[ -n $binary ]] \
         || return 125
+    # What a property test has found is tried first when it runs again: of another mutation.
+    find "$copy/crates/$package" -name proptest-regressions -exec rm -r {} +
     { (ulimit -t "$patience" && cd "$copy/crates/$package" \
         && exec timeout $((5 * patience)) "$binary" "$1" "${left_out[@]}" --nocapture > "$copy/output" 2>&1); } \
         2> /dev/null || return 1

@@ -497,10 +497,10 @@ mod tests {
         fn a_rank_receives_in_each_run_what_is_sent_there(
             plans in prop::collection::vec(
                 prop::collection::vec(
-                    (prop::collection::vec((1..RANKS, 1_usize..30), 0..30), prop::bool::weighted(0.7)),
+                    (prop::collection::vec((1..RANKS, 1_usize..30), 0..12), prop::bool::ANY),
                     RANKS,
                 ),
-                1..5,
+                1..8,
             ),
             awake in prop::collection::vec(0..RANKS, 0..2_000),
             draw: u64,

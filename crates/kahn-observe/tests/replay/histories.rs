@@ -3,6 +3,7 @@
 use super::{Runs, essence, everywhere, numbers, record, replay};
 use kahn::process::Output;
 use kahn::{Network, Options, OutsideSender, Process, Report};
+use kahn_observe::record::{Act, Entry, Reader};
 use kahn_observe::trace::{Level, Trace};
 use std::sync::Arc;
 use std::thread;
@@ -355,4 +356,37 @@ fn a_run_is_recorded_and_traced_at_once() {
         let summary = trace.timeline().summary().to_string();
         assert!(summary.contains("sum") && summary.contains("device"), "{summary}");
     }
+}
+
+#[test]
+fn what_comes_from_outside_is_recorded_whether_its_reader_has_left_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    everywhere(|options, schedule| {
+        let mut network = Network::new();
+        let (tape_out, tape) = network.channel_with(numbers("tape"));
+        let (left_out, left) = network.channel_with(numbers("left"));
+        let device = Process::named("device").effects();
+        network.blocking_with(device, (tape_out, left), |(mut tape, mut left)| {
+            tape.send_blocking(0);
+            left.recv_blocking();
+            (1..100).for_each(|number| tape.send_blocking(number));
+        });
+        network.process("read", (tape, left_out), async |(mut tape, mut left)| {
+            tape.recv().await;
+            drop(tape);
+            left.send(0).await;
+        });
+        record(&path, network, options);
+
+        let mut reader = Reader::open(&path).unwrap();
+        let mut sent = Vec::new();
+        while let Some(entry) = reader.read().unwrap() {
+            if let Entry::Acts { act: Act::Sends { message, .. }, .. } = entry {
+                sent.push(u64::from_le_bytes(message.try_into().unwrap()));
+            }
+        }
+        assert!(sent.iter().copied().eq(0..100), "{schedule}: {sent:?}");
+        std::fs::remove_file(&path).unwrap();
+    });
 }
