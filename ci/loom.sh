@@ -10,13 +10,16 @@ source ci/lib.sh
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom
 export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
-# Link-time optimisation costs more than it saves here.
+# Optimisation across units costs more than it saves here.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 # Optimised is what explores, and what is explored: the rest would take longer to be compiled than to run.
 fast=(--config 'profile.release.package."*".opt-level=0')
 for package in loom generator tracing tracing-core scoped-tls smallvec parking_lot parking_lot_core lock_api; do
     fast+=(--config "profile.release.package.$package.opt-level=3")
+done
+for package in kahn kahn-csp kahn-engine kahn-mapreduce kahn-snet; do
+    fast+=(--config "profile.release.package.$package.codegen-units=16")
 done
 
 # One build for all: a crate by itself has other features, and everything would be compiled again.
