@@ -66,11 +66,12 @@ impl<'env, M: Making> Network<'env, M> {
     /// Makes a loop: `body` gets what goes round, beginning with the messages of `first`, and returns what
     /// is to go round again, and a result.
     ///
-    /// It ends when what goes round ends, or when nothing of it is read any more.
+    /// It ends when what goes round ends, and never by itself: each of its processes has a reader, which is another of
+    /// them, so it goes on also when nothing else reads what it makes.
     ///
     /// # Examples
     ///
-    /// Powers of two, each made of the one before it:
+    /// Powers of two, each made of the one before it; four go round:
     ///
     /// ```
     /// use kahn::Network;
@@ -79,10 +80,10 @@ impl<'env, M: Making> Network<'env, M> {
     /// let powers = network.feedback("around", [1_u64], |network, around| {
     ///     let mut copies = network.tee("copy", around, 2);
     ///     let powers = copies.remove(0);
-    ///     (network.map("double", copies.remove(0), |n| 2 * n), powers)
+    ///     let doubled = network.map("double", copies.remove(0), |n| 2 * n);
+    ///     (network.take("four", doubled, 4), powers)
     /// });
-    /// let few = network.take("few", powers, 5);
-    /// let all = network.collect("all", few);
+    /// let all = network.collect("all", powers);
     /// network.run()?;
     /// assert_eq!(all.take(), Some(vec![1, 2, 4, 8, 16]));
     /// # Ok::<(), kahn::RunError>(())
