@@ -18,7 +18,7 @@ fast=(--config 'profile.release.package."*".opt-level=0')
 for package in loom generator tracing tracing-core scoped-tls smallvec parking_lot parking_lot_core lock_api; do
     fast+=(--config "profile.release.package.$package.opt-level=3")
 done
-for package in kahn kahn-csp kahn-engine kahn-mapreduce kahn-snet; do
+for package in kahn kahn-csp kahn-engine kahn-snet; do
     fast+=(--config "profile.release.package.$package.codegen-units=16")
 done
 
