@@ -65,7 +65,7 @@ mutation operations-end-streams-and-go-on '--test random_programs' pruned_within
 mutation what-has-a-message-waits '--test random_programs' takes_none_for_dead_that_has ../../kahn-laws/src/network/world.rs \
     's/wire\.sender\.filter\(\|_\| \(wire\.queue\.len\(\) as u64\) < asked\)/wire.sender.filter(|_| asked > 0)/'
 mutation waits-are-told-whatever-saw-the-end '--test random_programs' tells_a_wait_as_pruned ../../kahn-laws/src/network/failures.rs \
-    's/told\.as_pruned\.insert\(at\);(\s*\}\s*continue;)/$1/'
+    's/told\.as_pruned\.insert\(at\);(\s*\} else if self\.prunes_loops)/$1/'
 package=kahn-policies mutation batches-keep-the-room-of-all '--lib' batches_take_memory_for_what_they_hold batches.rs \
     's/self\.put_behind\(window, processes\.drain\(\.\.MOST_PROCESSES\)\.collect\(\)\);/let rest = processes.split_off(MOST_PROCESSES);\n self.put_behind(window, std::mem::replace(\&mut processes, rest));/'
 package=kahn-policies mutation batch-never-splits '--lib' in_which_no_process_was_ever_alone batches.rs \
@@ -397,7 +397,7 @@ mutation handed-on-forgotten "$laws" before_the_receiver_was_handed_on network/o
 mutation handed-on-at-any-time "$laws" last_message_was_left_to channel/endings.rs \
     's/handed_on_at == Some\(sent\)/handed_on_at.is_some()/'
 mutation pruned-readers-see "$laws" only_a_pruned_process_would_see network/observed.rs \
-    's/for \(writer, sees_end\) in mem::take\(&mut observes\[process\]\) \{/for (writer, sees_end) in mem::take(\&mut observes[process]) {\n if sees_end { continue; }/'
+    's/for Reason \{ writer, sees_end, \.\. \} in mem::take\(&mut observes\[process\]\) \{/for Reason { writer, sees_end, .. } in mem::take(\&mut observes[process]) {\n if sees_end { continue; }/'
 mutation flush-prunes-nothing "$laws" ends_where_it_flushes channel/closing.rs \
     's/if is_marked && is_polled_here \{/if is_marked != is_marked \&\& is_polled_here {/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
@@ -575,7 +575,23 @@ mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-eng
 # --- endings ------------------------------------------------------------------------------------
 
 mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned channel/prune.rs \
-    's/scheduler\.language::<Kahn>\(\)\.to_prune\.note\(task\);//'
+    's/language::of\(task\)\.to_prune\.note\(task\);//'
+mutation loops-run-on "$laws" a_loop_that_runs_for_ever channel/prune.rs \
+    's/self\.are_gone\.store\(true, Release\);//'
+mutation circles-are-reasons "$laws" in_a_ring_that_runs_for_itself network/observed.rs \
+    's/let is_founded = founded\(is_root, &may_be_pruned, &observes\);/let _ = founded(is_root, \&may_be_pruned, \&observes);\n            let is_founded = vec![true; count];/'
+mutation what-was-received-founds "$laws" only_one_that_may_be_pruned_sees_its_end network/observed.rs \
+    's/founds: sender\.was_seen/founds: true/'
+mutation created-are-no-roots "$laws" what_was_created_while_it_runs channel/process.rs \
+    's/ \|\| !was_there\(identity, attributes\)//'
+mutation rings-that-lead-nowhere-are-pruned "$laws" a_ring_that_leads_nowhere graph/loops.rs \
+    's/found == vertices/found > 0/'
+mutation the-dead-see-on "$laws" could_see_it_wait_for_ever deadlock/mod.rs \
+    's/is_over\(task\);//'
+mutation without-senders-is-no-root "$laws" a_process_without_senders_reads channel/prune.rs \
+    's/task\.marks\.fetch_or\(mark::SENDS_NO_MORE, Release\);//'
+mutation waits-that-nothing-sees-are-told "$laws" told_as_pruned_though network/summary.rs \
+    's/verdict\.cuts_short\(\) \|\| !prunes_loops \|\| /true || /'
 mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \
     's/if self\.is_told_as_pruned\[process\] && !is_cut_short \{/if self.is_told_as_pruned[process] \&\& self.records[process].ending.is_some() \&\& !is_cut_short {/'
 mutation dead-through-itself "$laws" whose_reader_waits_for_it network/left.rs \

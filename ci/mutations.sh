@@ -196,6 +196,15 @@ mutation woken-without-telling-the-peer prune::a_peer_that_begins deadlock/prune
 mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/worker/idle.rs \
     's{\|\| L::probe\(self, Probe::Asleep\)}{}'
 
+mutation over-without-fence prune::a_loop channel/prune.rs \
+    's/fence\(SeqCst\);\s*(if watched)/$1/'
+mutation watches-without-fence prune::a_loop channel/prune.rs \
+    's/fence\(SeqCst\);\s*(!is_over\(task\))/$1/'
+mutation watches-without-second-look prune::a_loop channel/prune.rs \
+    's/fence\(SeqCst\);\s*!is_over\(task\)/true/'
+mutation a-lost-root-is-forgotten prune::a_loop channel/prune.rs \
+    's/ \|\| self\.roots\.is_lost\.load\(Relaxed\)//'
+
 # --- foreign wakers ---------------------------------------------------------------------------
 
 mutation clones-may-be-stale foreign::a_process_whose_last ../../kahn-engine/src/task/foreign.rs \

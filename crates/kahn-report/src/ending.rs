@@ -74,8 +74,8 @@ pub enum ProcessEnd {
         /// The channel between the two.
         channel: Name,
     },
-    /// All its readers left before its end, or could be pruned themselves: it was dropped then, or
-    /// came to an end of its own first, or to a wait for ever. Which of these is a matter of the
+    /// All its readers left before its end, or could be pruned themselves, or nothing was left to see the loop that
+    /// it is in: it was dropped then, or came to an end of its own first, or to a wait for ever. Which of these is a matter of the
     /// schedule, or of what only those readers saw, so it is not told.
     Pruned,
     /// It had not ended when nothing could go on any more.

@@ -48,6 +48,22 @@ impl Identity {
         Self { ancestor: order, chain: [0; 2], order }
     }
 
+    /// Returns whether it was created before the run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let parent = Identity::fixed(3);
+    /// assert!(parent.is_fixed() && !parent.child(0).is_fixed());
+    /// ```
+    #[inline]
+    pub fn is_fixed(self) -> bool {
+        // The chain of what a process creates tells its depth, which is not 0.
+        self.chain == [0; 2]
+    }
+
     /// Returns how many were created before this one, or the one it descends from, before the run.
     ///
     /// # Examples

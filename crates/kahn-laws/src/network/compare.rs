@@ -117,7 +117,7 @@ fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
         meaning.processes.values().any(|process| what(&process.ending))
     };
     for (is, what) in [
-        (meaning.stuck(), "cases with processes that wait for ever"),
+        (meaning.stuck, "cases with processes that wait for ever"),
         (!meaning.failures.is_empty(), "cases with failures that count"),
         (
             any(&|ending| *ending == Ending::Failed) && meaning.failures.is_empty(),
@@ -135,6 +135,7 @@ fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
             meaning.channels.keys().any(|name| name.contains('.')),
             "cases that create channels while they run",
         ),
+        (meaning.ends_by_pruning_of_loops, "cases with a loop that ends for nothing sees it"),
         (
             !meaning.open.is_empty(),
             "cases in which the model does not say whether a failure counts: processes wait for ever",
@@ -205,7 +206,7 @@ fn outcome(meaning: &Meaning, report: &Report, quiescence: bool) -> Result<(), B
         let promise = if swallowed { "no failure is swallowed" } else { "no failure too many" };
         return Err((promise, format!("the failures that count are {failed:?}, not {should:?}")));
     }
-    let expected = match (meaning.stuck(), failed.is_empty()) {
+    let expected = match (meaning.stuck, failed.is_empty()) {
         (true, true) if quiescence => Summary::Quiescent,
         (true, _) if !quiescence => Summary::Deadlock,
         (false, true) => Summary::Finished,

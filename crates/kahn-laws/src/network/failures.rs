@@ -22,11 +22,21 @@ pub(super) struct Told {
     pub(super) as_pruned: BTreeSet<usize>,
 }
 
+/// Which waits for ever are reasons.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    None,
+    /// Of a reader that waits for this process.
+    AreSeen,
+    /// Those of all its readers that wait for ever, whatever for, and its own, if it has a sender.
+    AreMany,
+}
+
 impl World<'_> {
-    /// The processes of which a single run tells that no schedule prunes them. `waiting`: those also that
-    /// wait for ever with a sender, and those whose reader does wait for ever.
-    fn known(&self, pruned: &BTreeSet<String>, waiting: bool) -> Vec<bool> {
-        let is_waiting = |at: usize| waiting && self.actors[at].fate == Fate::Running;
+    /// The processes of which a single run tells that no schedule prunes them.
+    fn known(&self, pruned: &BTreeSet<String>, waits: Waits) -> Vec<bool> {
+        let is_waiting =
+            |at: usize| waits == Waits::AreMany && self.actors[at].fate == Fate::Running;
         let is_certain = |at: usize| {
             let actor = &self.actors[at];
             self.is_never_pruned(at)
@@ -34,12 +44,16 @@ impl World<'_> {
                 || actor.was_kept
                 || is_waiting(at) && self.has_sender(at)
         };
-        let is_seen = |at: usize, known: &[bool]| {
+        let is_seen = |at: usize, known: &[bool], to_the_end: bool| {
             let actor = &self.actors[at];
-            actor.last_wires.iter().any(|&number| {
+            self.last_wires(at).into_iter().any(|number| {
                 let wire = &self.wires[number];
-                let received_by = wire.received_by.filter(|_| actor.had_just_sent == Some(number));
-                let waits = wire.readers.last().copied().filter(|&reader| is_waiting(reader));
+                let received_by =
+                    wire.received_by.filter(|_| actor.had_just_sent == Some(number) && !to_the_end);
+                let waits = wire.readers.last().copied().filter(|&reader| {
+                    is_waiting(reader)
+                        || waits == Waits::AreSeen && self.awaited(reader) == Some(at)
+                });
                 [wire.seen_by, received_by, waits].into_iter().flatten().any(|by| known[by])
             })
         };
@@ -47,15 +61,44 @@ impl World<'_> {
             self.actors.iter().map(|actor| !pruned.contains(&actor.name)).collect();
         loop {
             let lost: Vec<usize> = (0..known.len())
-                .filter(|&at| known[at] && !is_certain(at) && !is_seen(at, &known))
+                .filter(|&at| known[at] && !is_certain(at) && !is_seen(at, &known, false))
                 .collect();
-            if lost.is_empty() {
-                return known;
-            }
-            for at in lost {
+            for &at in &lost {
                 known[at] = false;
             }
+            // What is seen in a circle alone is not: that has to begin with one that runs for its own sake. And the end has
+            // to be seen: a process that has sent its last message may have its senders yet when there is nothing left to
+            // run for.
+            let begins = |at: usize| known[at] && self.is_for_itself(at);
+            let mut from: Vec<bool> = (0..known.len()).map(begins).collect();
+            // As often as a way is long.
+            for _ in 0..known.len() {
+                for at in 0..known.len() {
+                    from[at] |= known[at] && is_seen(at, &from, true);
+                }
+            }
+            if lost.is_empty() && from == known {
+                return known;
+            }
+            known = from;
         }
+    }
+
+    /// The channels of the senders that it held last, or holds.
+    fn last_wires(&self, at: usize) -> Vec<usize> {
+        let actor = &self.actors[at];
+        if actor.fate == Fate::Running && self.has_sender(at) {
+            self.senders(at).collect()
+        } else {
+            actor.last_wires.clone()
+        }
+    }
+
+    /// Whether any waits for ever, so that it is told.
+    pub(super) fn is_stuck(&self, pruned: &BTreeSet<String>) -> bool {
+        let known = self.known(pruned, Waits::AreMany);
+        let is_told = |at: usize| known[at] || !self.prunes_loops;
+        (0..self.actors.len()).any(|at| self.actors[at].fate == Fate::Running && is_told(at))
     }
 
     /// Whether a failure of this process cannot have been pruned away.
@@ -71,7 +114,8 @@ impl World<'_> {
 
     /// What is told of failures, if some schedule prunes these.
     pub(super) fn told(&self, pruned: &BTreeSet<String>) -> Told {
-        let (sure, known) = (self.known(pruned, false), self.known(pruned, true));
+        let of = |waits| self.known(pruned, waits);
+        let (sure, met, known) = (of(Waits::None), of(Waits::AreSeen), of(Waits::AreMany));
         let mut told = Told::default();
         for (at, actor) in self.actors.iter().enumerate().filter(|&(at, _)| self.stands(at)) {
             // A process that counts and has reached a mark makes the one that set it count: its root.
@@ -81,6 +125,8 @@ impl World<'_> {
                 Fate::Running => {
                     if !known[at] && !pruned.contains(&actor.name) {
                         told.as_pruned.insert(at);
+                    } else if self.prunes_loops && !met[at] {
+                        told.open.insert(at);
                     }
                     continue;
                 }

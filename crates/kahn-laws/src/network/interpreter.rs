@@ -9,7 +9,8 @@
 //!   before that operation does anything else.
 //! * *A receiver that leaves early* is invisible: what is sent to it is discarded. A process with
 //!   senders whose receivers are all departed or dead, without effects and without leave to create,
-//!   is pruned when it next begins an operation; to start is one.
+//!   is pruned when it next begins an operation; to start is one. So are all when none is left that runs for its own
+//!   sake (`pruning`).
 //! * *Dead*: in a ring of empty channels, or waiting for a dead process. Noted when nothing else
 //!   can run; sends to it are discarded.
 //! * *Failure*: the senders of a failed process are marked, those among them whose drop is not yet in
@@ -117,13 +118,10 @@ pub struct Meaning {
     /// Processes that failed, or wait for ever, when they had no sender any more, and are told as pruned: some
     /// schedule prunes them, or all that could see that none does may be pruned themselves.
     pub as_pruned: BTreeSet<String>,
-}
-
-impl Meaning {
-    /// Whether processes are left that wait for ever.
-    pub fn stuck(&self) -> bool {
-        self.processes.values().any(|process| process.ending == Ending::Stuck)
-    }
+    /// Whether processes are left that wait for ever, and for themselves or for such a one.
+    pub stuck: bool,
+    /// Whether a loop is in it that ends for nothing sees it.
+    pub ends_by_pruning_of_loops: bool,
 }
 
 /// Why a program has no meaning that could be compared.
@@ -188,6 +186,9 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
         meaning.channels.insert(wire.name.clone(), History { messages, exact });
     }
     let told = world.told(&pruned);
+    meaning.stuck = world.is_stuck(&pruned);
+    let without = World::new(program, mistake, true).without_pruning_of_loops().run(&[]);
+    meaning.ends_by_pruning_of_loops = without.is_err();
     let names =
         |all: &BTreeSet<usize>| all.iter().map(|&at| world.actors[at].name.clone()).collect();
     meaning.failures = names(&told.counted);
@@ -220,7 +221,9 @@ fn may_be_pruned(
     world: &World<'_>,
     mistake: Option<Mistake>,
 ) -> Result<BTreeSet<String>, Unending> {
-    let mut found: BTreeSet<String> = BTreeSet::new();
+    let is_pruned = |actor: &&Actor<'_>| actor.fate == Fate::Pruned;
+    let mut found: BTreeSet<String> =
+        world.actors.iter().filter(is_pruned).map(|actor| actor.name.clone()).collect();
     loop {
         let before = found.len();
         for actor in &world.actors {
@@ -236,9 +239,8 @@ fn may_be_pruned(
                 late.push(&actor.name);
                 let mut trial = World::new(program, mistake, true);
                 trial.run(&late)?;
-                let pruned = trial.actors.iter().filter(|actor| actor.fate == Fate::Pruned);
-                let pruned: Vec<String> = pruned.map(|actor| actor.name.clone()).collect();
-                found.extend(pruned);
+                let pruned = trial.actors.iter().filter(is_pruned);
+                found.extend(pruned.map(|actor| actor.name.clone()).collect::<Vec<_>>());
             }
         }
         if found.len() == before {

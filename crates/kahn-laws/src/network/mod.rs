@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `program` | the language, and how a program is shown |
 //! | `machine` | the sequential half of a process: which operation comes next |
-//! | `interpreter`, `world`, `failures` | what a program means, by the model alone |
+//! | `interpreter`, `world`, `pruning`, `failures` | what a program means, by the model alone |
 //! | `translate`, `party` | a program as a network of the runtime |
 //! | `schedule` | how it is run |
 //! | `compare` | what came against what was to come |
@@ -18,6 +18,7 @@ mod interpreter;
 mod machine;
 mod party;
 pub mod program;
+mod pruning;
 mod ranked;
 mod replayed;
 mod schedule;

@@ -56,6 +56,11 @@ impl<R: OverRanks> Campaign for Ranked<R> {
             return Err(Trouble::Refused("has a party outside"));
         }
         let meaning = interpret(program, None).map_err(|_| Trouble::Refused("does not end"))?;
+        if meaning.ends_by_pruning_of_loops {
+            return Err(Trouble::Refused(
+                "ends for nothing sees a loop, which may lead over ranks",
+            ));
+        }
         quiet();
         let mut first = None;
         for number in 0..self.runs {

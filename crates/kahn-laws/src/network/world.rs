@@ -23,8 +23,8 @@ pub(super) struct Wire {
     pub(super) history: Vec<u64>,
     /// Every process that has held the receiver.
     pub(super) readers: Vec<usize>,
-    sender: Option<usize>,
-    receiver: Option<usize>,
+    pub(super) sender: Option<usize>,
+    pub(super) receiver: Option<usize>,
     end: Option<Mark>,
     /// The process that received the last message that was sent so far.
     pub(super) received_by: Option<usize>,
@@ -47,13 +47,13 @@ pub(super) struct Actor<'p> {
     pub(super) name: String,
     pub(super) process: &'p Process,
     machine: Machine<'p>,
-    places: Vec<Option<(Held, usize)>>,
-    dropped: Vec<usize>,
+    pub(super) places: Vec<Option<(Held, usize)>>,
+    pub(super) dropped: Vec<usize>,
     /// The operation that waits.
     pending: Option<Action<'p>>,
     started: bool,
     pub(super) fate: Fate,
-    dead: bool,
+    pub(super) dead: bool,
     pub(super) had_sender: bool,
     /// It failed while it had senders, of which not one led to itself.
     pub(super) sender_when_failed: bool,
@@ -77,6 +77,11 @@ pub(super) struct World<'p> {
     pub(super) actors: Vec<Actor<'p>>,
     pub(super) mistake: Option<Mistake>,
     prunes: bool,
+    /// Those that are there at the start.
+    pub(super) first: usize,
+    /// Loops that nothing sees are pruned: there is one, and each of the first is seen by one that needs no reader,
+    /// through others perhaps.
+    pub(super) prunes_loops: bool,
     /// Whether channels hold as few messages as they may in a run.
     narrow: bool,
 }
@@ -112,7 +117,15 @@ impl<'p> World<'p> {
         narrow: bool,
     ) -> Self {
         let prunes = prunes && mistake != Some(Mistake::NothingIsPruned);
-        let mut world = Self { wires: Vec::new(), actors: Vec::new(), mistake, prunes, narrow };
+        let mut world = Self {
+            wires: Vec::new(),
+            actors: Vec::new(),
+            mistake,
+            prunes,
+            first: program.processes.len(),
+            prunes_loops: false,
+            narrow,
+        };
         for (number, channel) in program.channels.iter().enumerate() {
             world.wire(format!("c{number}"), channel.initial);
         }
@@ -123,6 +136,7 @@ impl<'p> World<'p> {
             });
             world.actor(format!("p{number}"), process, 0, places.collect());
         }
+        world.prunes_loops = world.has_loops_that_all_are_seen();
         // What no process holds is dropped before the start.
         for wire in &mut world.wires {
             if wire.sender.is_none() {
@@ -130,6 +144,12 @@ impl<'p> World<'p> {
             }
         }
         world
+    }
+
+    /// Loops that nothing sees run on.
+    pub(super) fn without_pruning_of_loops(mut self) -> Self {
+        self.prunes_loops = false;
+        self
     }
 
     fn wire(&mut self, name: String, initial: u64) -> usize {
@@ -194,35 +214,6 @@ impl<'p> World<'p> {
             wire.receiver = Some(number);
             wire.readers.push(number);
         }
-    }
-
-    /// Whether what is sent will not be received.
-    fn is_unread(&self, wire: usize) -> bool {
-        match self.wires[wire].receiver {
-            None => true,
-            Some(reader) => self.actors[reader].dead && self.mistake != Some(Mistake::DeadStayLive),
-        }
-    }
-
-    /// Whether it runs on though no process reads what it sends.
-    pub(super) fn is_never_pruned(&self, number: usize) -> bool {
-        let process = self.actors[number].process;
-        process.effects || process.creates || process.how() == How::Party
-    }
-
-    /// Whether it holds a sender.
-    pub(super) fn has_sender(&self, number: usize) -> bool {
-        let mut held = self.actors[number].places.iter().flatten();
-        held.any(|(held, _)| *held == Held::Sender)
-    }
-
-    pub(super) fn is_prunable(&self, number: usize) -> bool {
-        if self.is_never_pruned(number) {
-            return false;
-        }
-        let actor = &self.actors[number];
-        let mut senders = actor.places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
-        self.has_sender(number) && senders.all(|&(_, wire)| self.is_unread(wire))
     }
 
     fn is_full(&self, wire: usize) -> bool {
@@ -297,8 +288,9 @@ impl<'p> World<'p> {
         if has_sender {
             self.note_last(number, last);
         }
+        let is_for_itself = self.is_for_itself(number);
         let actor = &mut self.actors[number];
-        actor.sender_when_failed = has_sender && !actor.was_kept;
+        actor.sender_when_failed = has_sender && !(actor.was_kept && is_for_itself);
         for wire in std::mem::take(&mut actor.dropped) {
             self.wires[wire].end = Some(mark);
             self.wires[wire].sender = None;
@@ -478,7 +470,7 @@ impl<'p> World<'p> {
     }
 
     /// The process that another waits for, if that waits for a message. One that is held back may have one.
-    fn awaited(&self, number: usize) -> Option<usize> {
+    pub(super) fn awaited(&self, number: usize) -> Option<usize> {
         let actor = &self.actors[number];
         if actor.fate != Fate::Running {
             return None;

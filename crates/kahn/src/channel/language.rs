@@ -30,6 +30,10 @@ pub(crate) mod mark {
     pub(crate) const PRUNE: u8 = 16;
     /// No message can ever reach it.
     pub(crate) const DEAD: u8 = 32;
+    /// It has ended or is dead, in a network whose loops are pruned (`channel::prune`).
+    pub(crate) const OVER: u8 = 64;
+    /// It has no sender any more, in such a network.
+    pub(crate) const SENDS_NO_MORE: u8 = 128;
 }
 
 /// Bits of [`Task::own`].

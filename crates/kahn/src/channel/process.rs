@@ -7,12 +7,13 @@
 //! | `tally`: its senders that are open at both ends, unless it is never pruned | ends that are made, change hands or close, by read-modify-write unless the worker is alone | the same |
 //! | `closes`, `ends`, `senders` | the holder | the holder |
 
-use super::language::Kahn;
+use super::language::{self, Kahn};
 use super::raw::{ChannelRef, End, without_served};
 use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
 use kahn_engine::task::{Task, count_down};
-use kahn_engine::{Kept, Kind};
-use std::ptr;
+use kahn_engine::{Kept, Kind, TaskRef};
+use kahn_report::Identity;
+use std::ptr::{self, NonNull};
 
 /// Bits of [`Task::attributes`].
 pub(crate) mod attribute {
@@ -35,6 +36,24 @@ pub(crate) mod attribute {
     /// Whether a process with these runs on though nothing reads what it sends.
     pub(crate) fn is_never_pruned(attributes: u8) -> bool {
         attributes & (EFFECTS | CREATES) != 0 || attributes & HAD_SENDERS == 0
+    }
+}
+
+/// Whether a process is a root, through which others can be observed: it is never pruned, or was created while the
+/// network ran. What works for another is none, for it has no ends.
+pub(crate) fn is_root(identity: Identity, attributes: u8) -> bool {
+    attributes & attribute::HELPER == 0
+        && (attribute::is_never_pruned(attributes) || !was_there(identity, attributes))
+}
+
+/// Whether a process was there before the run, or what it is a part of.
+pub(crate) fn was_there(identity: Identity, attributes: u8) -> bool {
+    if attributes & attribute::PART == 0 {
+        identity.is_fixed()
+    } else {
+        // The part of a process is its child 0 (`network::core::Role`).
+        let [ancestor, ..] = identity.words();
+        identity == Identity::fixed(ancestor).child(0)
     }
 }
 
@@ -141,6 +160,11 @@ pub(crate) trait InNetwork {
     fn loses_last_observer(&self, access: Access) -> bool;
 }
 
+fn this(task: &Task) -> TaskRef {
+    // SAFETY: it is a process of a network, which has been placed.
+    unsafe { TaskRef::new(NonNull::from(task)) }
+}
+
 impl InNetwork for Task {
     #[inline(always)]
     fn state(&self) -> &Hot {
@@ -221,10 +245,12 @@ impl InNetwork for Task {
     }
 
     fn is_prunable(&self) -> bool {
+        let is_unread = || self.tally.load(Acquire) == 0;
+        let is_unobserved = || language::of(this(self)).to_prune.roots.are_gone();
         !self.is_free_of_observers()
             && self.kind() != Kind::Outside
             && self.local().senders.get() > 0
-            && self.tally.load(Acquire) == 0
+            && (is_unread() || is_unobserved())
     }
 
     fn add_observer(&self, access: Access) {

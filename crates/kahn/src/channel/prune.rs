@@ -17,10 +17,28 @@
 //! not parked yet stays noted until it is parked or has ended: the worker that parks it asks afterwards
 //! whether any is noted, and the one that looks whether it is parked does so after the note; a fence stands
 //! between the two on either side.
+//!
+//! Processes of a loop read each other, so none of them loses its last reader. They are pruned when no
+//! *root* is left: no process that is never pruned, none that has given up its last sender, none that was
+//! created while the network ran. So it is in a network that has loops, if from each process that was there
+//! at the start a path of channels leads to a root (`network::roots`). One root is watched:
+//!
+//! | a process ends or is found dead | the resolver looks for another |
+//! |---|---|
+//! | sets OVER, then looks whether it is watched | watches one without OVER, then looks for OVER again |
+//! | it is: the resolver is to look | it has none: takes the next |
+//!
+//! *That none is left is not overlooked.* Of OVER and the watch, one is later, and the thread that wrote that
+//! sees the other.
+//!
+//! *None is left if none is found.* Only roots create processes, and the table of processes is locked while
+//! the resolver looks, so none is created meanwhile. A process that gives up its last sender says so before
+//! that takes effect; if any has while the resolver looked, it looks again.
 
-use super::language::{Kahn, Worker, mark};
-use super::process::InNetwork;
-use kahn_engine::sync::{Access, AtomicBool, Mutex, Ordering::*, fence};
+use super::language::{self, Worker, mark};
+use super::process::{self, InNetwork};
+use kahn_engine::sync::{Access, AtomicBool, AtomicPtr, Mutex, Ordering::*, fence};
+use kahn_engine::task::Task;
 use kahn_engine::{Scheduler, TaskRef, WorkerCore};
 
 /// The processes of a network that are to be pruned and may have to be woken for it.
@@ -32,12 +50,81 @@ pub(crate) struct ToPrune {
     is_new: AtomicBool,
     /// Whether any is left.
     is_any: AtomicBool,
+    pub(crate) roots: Roots,
+}
+
+/// What is known of the roots of a network whose loops are pruned.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    /// One that was alive when it was looked for; null in a network whose loops are not pruned.
+    watched: AtomicPtr<Task>,
+    /// That one is over.
+    is_lost: AtomicBool,
+    /// A process has become one since the resolver last began to look.
+    are_more: AtomicBool,
+    /// None is left.
+    are_gone: AtomicBool,
+}
+
+impl Roots {
+    /// Watches this one, unless it is no root, or over.
+    pub(crate) fn watch(&self, task: TaskRef) -> bool {
+        let is_over = |task: TaskRef| task.marks.load(Acquire) & mark::OVER != 0;
+        let is_root = process::is_root(task.info().identity, task.attributes())
+            || task.marks.load(Acquire) & mark::SENDS_NO_MORE != 0;
+        if !is_root || is_over(task) {
+            return false;
+        }
+        self.watched.store(task.as_ptr().cast_mut(), Relaxed);
+        // Pairs with that of `is_over`.
+        fence(SeqCst);
+        !is_over(task)
+    }
+
+    /// Whether another is to be looked for; the caller does.
+    pub(crate) fn take_lost(&self) -> bool {
+        self.is_lost.load(Relaxed) && self.is_lost.swap(false, Acquire)
+    }
+
+    /// The resolver begins to look at all processes.
+    pub(crate) fn begin_look(&self) {
+        // Acquire: it sees that those that have said so are roots.
+        self.are_more.swap(false, Acquire);
+    }
+
+    /// Whether one may have been overlooked since.
+    pub(crate) fn are_more(&self) -> bool {
+        // Relaxed: what came of it, the end of another root, is seen by then.
+        self.are_more.load(Relaxed)
+    }
+
+    /// None is left: all that is alive may be pruned.
+    pub(crate) fn set_gone(&self) {
+        self.are_gone.store(true, Release);
+    }
+
+    /// Whether none is left.
+    pub(super) fn are_gone(&self) -> bool {
+        self.are_gone.load(Acquire)
+    }
 }
 
 impl ToPrune {
     fn note(&self, task: TaskRef) {
         let mut noted = self.noted.lock();
         noted.push(task);
+        self.ask();
+    }
+
+    /// The root that is watched is over.
+    fn note_lost(&self) {
+        let _noted = self.noted.lock();
+        self.roots.is_lost.store(true, Release);
+        self.ask();
+    }
+
+    /// Has the resolver called. The list is locked.
+    fn ask(&self) {
         // Relaxed: those that must see it look behind a fence.
         self.is_any.store(true, Relaxed);
         self.is_new.store(true, Relaxed);
@@ -69,7 +156,8 @@ impl ToPrune {
     /// Says whether the thread that has taken them is to be asked again.
     pub(crate) fn keep_asking(&self, is_any: bool) {
         let noted = self.noted.lock();
-        self.is_any.store(is_any || !noted.is_empty(), Relaxed);
+        let is_left = is_any || !noted.is_empty() || self.roots.is_lost.load(Relaxed);
+        self.is_any.store(is_left, Relaxed);
     }
 }
 
@@ -94,13 +182,49 @@ pub(crate) fn lose_observer(task: TaskRef, access: Access) {
 
 /// Marks a process that is to be pruned, and has it woken for it.
 pub(crate) fn prune(task: TaskRef) {
+    mark_to_prune(task);
+    language::of(task).to_prune.note(task);
+    let_a_worker_look(Scheduler::of(task));
+}
+
+/// Marks a process that is to be pruned, which may be parked at a channel.
+pub(crate) fn mark_to_prune(task: TaskRef) {
     task.marks.fetch_or(mark::PRUNE, Release);
     if let Some(foreign) = task.foreign_if_any() {
         // It may wait for something foreign for a long time: let it look.
         foreign.wake();
     }
-    let scheduler = Scheduler::of(task);
-    scheduler.language::<Kahn>().to_prune.note(task);
+}
+
+/// A process gives up its last sender, which takes effect after this.
+pub(super) fn sends_no_more(task: TaskRef) {
+    // Relaxed: as below.
+    let roots = &language::of(task).to_prune.roots;
+    if !roots.watched.load(Relaxed).is_null() {
+        task.marks.fetch_or(mark::SENDS_NO_MORE, Release);
+        roots.are_more.store(true, Release);
+    }
+}
+
+/// A process has ended, or is dead: it observes no other any more.
+pub(crate) fn is_over(task: TaskRef) {
+    let to_prune = &language::of(task).to_prune;
+    let watched = &to_prune.roots.watched;
+    // Relaxed: set before anything runs, and never null again.
+    if watched.load(Relaxed).is_null() || Scheduler::of(task).is_ending() {
+        return;
+    }
+    task.marks.fetch_or(mark::OVER, Release);
+    // Pairs with that of `Roots::watch`.
+    fence(SeqCst);
+    if watched.load(Relaxed).cast_const() == task.as_ptr() {
+        to_prune.note_lost();
+        let_a_worker_look(Scheduler::of(task));
+    }
+}
+
+/// Something was noted by this thread.
+fn let_a_worker_look(scheduler: &Scheduler) {
     // Also one that runs no process now, but looks at waits: it comes to one of the points above.
     let is_by_worker = WorkerCore::with_current(|worker| {
         worker.is_some_and(|by| !by.is_dedicated() && by.network == scheduler.number)

@@ -54,10 +54,12 @@ pub(crate) mod walk;
 
 pub(crate) use explain::{explain, explain_each, is_told, remedy_of};
 pub(crate) use look::{look, survey};
+pub(crate) use prune::watch_root;
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::events;
-use crate::channel::language::mark;
+use crate::channel::language::{Kahn, mark};
+use crate::channel::prune::is_over;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::{ChannelTable, Kept};
 use kahn_engine::sync::{Mutex, Ordering::*, PlainAtomicU64};
@@ -123,6 +125,8 @@ struct State {
     waits: BTreeMap<TaskRef, Edge>,
     /// Those that are to be pruned and may have to be woken for it.
     to_prune: Vec<prune::Marked>,
+    /// Where in the table of processes the root stands that is watched.
+    root: usize,
 }
 
 impl Resolver {
@@ -410,8 +414,14 @@ impl Resolver {
     /// Marks processes as dead, and the channels to them as dead ends.
     fn declare_dead(&self, dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
         let mut any = false;
-        for task in dead {
-            any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
+        // Of several ranks, what waits on one may wait for what is not known to be dead on another.
+        let is_whole = scheduler.language::<Kahn>().settles.get().is_none();
+        for &task in dead {
+            let is_new = task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
+            if is_new && is_whole {
+                is_over(task);
+            }
+            any |= is_new;
         }
         if any { self.mark_dead_ends(scheduler, table) } else { Found::Nothing }
     }

@@ -23,11 +23,15 @@
 //! channel that uses the same memory.
 //!
 //! One that is dead stays so: the two endings are told as one (`network::observed`).
+//!
+//! When no root is left (`channel::prune`), all processes are marked and looked at so.
 
 use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
 use crate::channel::language::Kahn;
 use crate::channel::language::mark;
+use crate::channel::process::attribute;
+use crate::channel::prune::mark_to_prune;
 use crate::channel::raw::told;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
@@ -44,16 +48,23 @@ impl Resolver {
     /// Wakes those that are to be pruned and parked; `true` if there are any. Called by a worker that is in no
     /// operation, or by a thread of a process.
     pub(crate) fn wake_to_prune(&self, scheduler: &Scheduler) -> bool {
-        if !scheduler.language::<Kahn>().to_prune.has_any() {
+        let to_prune = &scheduler.language::<Kahn>().to_prune;
+        if !to_prune.has_any() {
             return false;
         }
         let mut state = self.lock.lock();
-        let new = scheduler.language::<Kahn>().to_prune.take_new();
-        state.to_prune.extend(new.into_iter().map(|task| Marked { task, parked: None }));
+        let new = to_prune.take_new();
+        let unobserved = if to_prune.roots.take_lost() {
+            watch_root(&mut state.root, scheduler)
+        } else {
+            Vec::new()
+        };
+        let marked = new.into_iter().chain(unobserved);
+        state.to_prune.extend(marked.map(|task| Marked { task, parked: None }));
         state.to_prune.retain_mut(|marked| marked.is_left(scheduler));
         let last_grace = scheduler.last_grace();
         let before = state.to_prune.len();
-        let State { waits, to_prune } = &mut *state;
+        let State { waits, to_prune, .. } = &mut *state;
         let held = self.held.lock();
         to_prune.retain(|marked| {
             let is_woken = !held.contains(&marked.task) && marked.wake(last_grace, scheduler);
@@ -65,6 +76,42 @@ impl Resolver {
         scheduler.language::<Kahn>().to_prune.keep_asking(!to_prune.is_empty());
         to_prune.len() < before
     }
+}
+
+/// Places of the table that are looked at in one go.
+const SOME: usize = 64;
+
+/// Watches the next root in the table of processes, from the place of the last one on. If none is left, all that
+/// are alive may be pruned: returns them, marked.
+pub(crate) fn watch_root(place: &mut usize, scheduler: &Scheduler) -> Vec<TaskRef> {
+    let roots = &scheduler.language::<Kahn>().to_prune.roots;
+    let all = {
+        let table = scheduler.table.lock();
+        let places = table.part(0..0).1;
+        let first = *place / SOME * SOME;
+        loop {
+            roots.begin_look();
+            for start in (first..places).step_by(SOME).chain((0..first).step_by(SOME)) {
+                let mut some = table.part(start..places.min(start + SOME)).0;
+                if some.any(|task| roots.watch(task)) {
+                    *place = start;
+                    return Vec::new();
+                }
+            }
+            if !roots.are_more() {
+                break;
+            }
+        }
+        roots.set_gone();
+        let mut all = table.all();
+        // A link ends with its reader: that may be dead, and must not see an end.
+        all.retain(|task| task.attributes() & attribute::LINK == 0);
+        all
+    };
+    for &task in &all {
+        mark_to_prune(task);
+    }
+    all
 }
 
 impl Marked {

@@ -106,6 +106,39 @@ fn a_peer_that_begins_after_it_was_told_wakes_nothing_that_the_resolver_has_woke
     });
 }
 
+/// Two roots end on two workers, of which one was watched, and nothing is left to see the loop, a process that sends to
+/// itself: it is pruned, whichever root is the last.
+#[test]
+fn a_loop_is_pruned_when_the_last_of_two_roots_ends() {
+    check(2, || {
+        let model = Arc::new(Driven::new());
+        let (own, own_again, _) = model.channel::<u32>("own", 1, Vec::new());
+        let (out, read, _) = model.channel::<u32>("read", 1, Vec::new());
+        let ports = (own_again, own, out);
+        let code = async |(mut own, _own, _out): (Receiver<u32>, Sender<u32>, Sender<u32>)| {
+            own.recv().await;
+        };
+        let process = model.process_as(plan("loop", false), ports, code);
+        let first = model.process("first", read, async |_read: Receiver<u32>| {});
+        let second = model.process("second", (), async |()| {});
+        model.ready();
+        model.core.watch_root();
+        let other = {
+            let model = Arc::clone(&model);
+            thread::spawn(move || {
+                Driven::work(&model.core, 1, [first]);
+                rest(&model, 1);
+            })
+        };
+        Driven::work(&model.core, 0, [second]);
+        rest(&model, 0);
+        other.join().expect("the other worker does not panic");
+        rest(&model, 0);
+        Driven::work(&model.core, 0, [process]);
+        assert!(process.has_ended(), "it goes on");
+    });
+}
+
 /// Rings a bell when it is dropped.
 struct Rings(Arc<Parker>);
 

@@ -8,12 +8,11 @@
 //! | `body` | the closure and the future of a process |
 //! | `farm` | the ordered farm: one process of several parts |
 //! | `requests` | threads and tasks outside that ask |
-//! | `check` | what can be found out before it runs |
+//! | `check`, `roots` | what can be found out before it runs; whether unread loops are pruned |
 //! | `options`, `run` | how it is run, and the run |
-//! | `summary` | what a run tells when it is over |
+//! | `summary`, `weights` | what a run tells when it is over, of growth and weights, too |
 //! | `input` | the files that it depends on, and messages that are parts of them |
 //! | `told` | the network as observers are told |
-//! | `weights` | what is told of growth and weights |
 //! | `replay` | processes that do again what they did in another run |
 //! | `cut` | one rank of a network: what runs there, and the links to what does not |
 //! | `chains`, `local` | … its chains of waits, from link to link, and what its links ask of it while it runs |
@@ -49,6 +48,7 @@ pub mod process;
 mod progress;
 mod replay;
 mod requests;
+mod roots;
 pub(crate) mod run;
 mod summary;
 mod told;

@@ -46,6 +46,26 @@
 //! so the second is. (If the reader has seen the end, then sent a message, and that was received by one that may
 //! not be pruned, it could be told; that is not noted.)
 //!
+//! # Where loops are pruned
+//!
+//! In a network whose loops are pruned when no root is left (`channel::prune`), a process that is no root may
+//! not be pruned only if its reasons begin at a root: those that see nothing but each other's end may be. And
+//! of the reasons above two count for roots alone: that the last message was received, and that it was the
+//! process itself. Those that may not be pruned then are the fewest to which the roots give reason, among those above.
+//!
+//! *Why that is the same in every run.* When no root is left, all of these are over: take one of them that is
+//! no root, and the one that is its reason, which is over by then. That one has seen the end, so the process
+//! has had no sender since before; it is a root itself from then on, if it has not ended, and none is left. Or
+//! its reason waits for it for ever; then both are dead. So what is pruned with the loops is none of them, and
+//! it sends them nothing any more: in each other run they come as far, and are the same.
+//!
+//! (That the last message was received is no such reason: the process that sent it may have its senders yet when its
+//! readers are over. Then it is no root, and what it reads afterwards is pruned or not.)
+//!
+//! A network in which all that is left waits for ever and may be pruned has finished.
+//!
+//! # Which failures count
+//!
 //! The reader of the last message may not be the process that has the receiver in the end: one that hands
 //! a receiver on may create processes, so it may not be pruned, and how much each had received when it
 //! handed it on is the same in every run. The senders a process held last are the same if it was not
@@ -61,7 +81,7 @@
 //! was received and whose mark was not reached: its readers left, and it still had senders.
 
 use crate::channel::endings::LastSender;
-use crate::channel::process::attribute;
+use crate::channel::process::{self, attribute};
 use crate::network::core::Role;
 use crate::network::left::Left;
 use kahn_engine::ProcessRecord;
@@ -101,6 +121,16 @@ fn wholes(records: &[ProcessRecord]) -> Vec<Option<usize>> {
     records.iter().map(whole).collect()
 }
 
+/// A reason that a process gives another.
+#[derive(Clone, Copy)]
+struct Reason {
+    writer: usize,
+    /// It saw more than the last message of one that failed with a sender.
+    sees_end: bool,
+    /// It saw the end, or waits for it for ever.
+    founds: bool,
+}
+
 /// How much of a process is seen by those that may not be pruned.
 #[derive(Clone, Copy, Default)]
 struct Seen {
@@ -122,15 +152,36 @@ impl Seen {
     }
 }
 
+/// Which processes have a reason that begins at a root, of those that may not be pruned as far as is known.
+fn founded(
+    is_root: impl Fn(usize) -> bool,
+    may_be_pruned: &[bool],
+    observes: &[Vec<Reason>],
+) -> Vec<bool> {
+    let count = may_be_pruned.len();
+    let mut open: Vec<usize> = (0..count).filter(|&at| !may_be_pruned[at] && is_root(at)).collect();
+    let mut is_founded: Vec<bool> =
+        (0..count).map(|at| !may_be_pruned[at] && is_root(at)).collect();
+    while let Some(at) = open.pop() {
+        for &Reason { writer, founds, .. } in &observes[at] {
+            if founds && !may_be_pruned[writer] && !mem::replace(&mut is_founded[writer], true) {
+                open.push(writer);
+            }
+        }
+    }
+    is_founded
+}
+
 impl<'a> Observed<'a> {
     /// `is_whole`: every process and every channel has a record. Otherwise only failure marks tell which
     /// saw an end, and what left none behind counts as observed. `left`: what was left when nothing could
-    /// go on.
+    /// go on. `prunes_loops`: when no root is left.
     pub(super) fn new(
         records: &'a [ProcessRecord],
         last: &[LastSender],
         left: Option<&Left>,
         is_whole: bool,
+        prunes_loops: bool,
     ) -> Self {
         let count = records.len();
         let place = |identity: &Identity| {
@@ -142,6 +193,11 @@ impl<'a> Observed<'a> {
             .collect();
         let (mut seen, mut observes) = (vec![Seen::default(); count], vec![Vec::new(); count]);
         let mut is_kept = vec![false; count];
+        // Those that give reasons and take none.
+        let mut is_root: Vec<bool> = records
+            .iter()
+            .map(|record| !prunes_loops || process::is_root(record.identity, record.attributes))
+            .collect();
         let mut marks: Vec<Option<Vec<usize>>> = vec![None; count];
         for sender in last.iter().filter(|sender| is_whole || sender.is_mark) {
             let Some(writer) = place(&sender.writer) else { continue };
@@ -159,16 +215,19 @@ impl<'a> Observed<'a> {
             let sees_end = sender.was_seen || !sender.is_mark;
             seen[writer].add(sees_end);
             if let Some(reader) = place(&reader).filter(|_| !sender.was_handed_on) {
-                observes[reader].push((writer, sees_end));
+                observes[reader].push(Reason { writer, sees_end, founds: sender.was_seen });
                 if let Some(reached) = marks.filter(|_| sender.was_seen) {
                     reached.push(reader);
                 }
+            } else {
+                // What handed the receiver on may create processes, and is a root.
+                is_root[writer] |= sender.was_seen;
             }
         }
         for (writer, reader) in left.iter().flat_map(|left| left.read_on()) {
             if let (Some(writer), Some(reader)) = (place(&writer), place(&reader)) {
                 seen[writer].add(true);
-                observes[reader].push((writer, true));
+                observes[reader].push(Reason { writer, sees_end: true, founds: true });
             }
         }
         let is_never_pruned = |process: usize| {
@@ -179,13 +238,21 @@ impl<'a> Observed<'a> {
         };
         let mut may_be_pruned = vec![false; count];
         let mut lost: Vec<usize> = (0..count).filter(|&process| is_lost(process, &seen)).collect();
-        while let Some(process) = lost.pop() {
-            may_be_pruned[process] = true;
-            for (writer, sees_end) in mem::take(&mut observes[process]) {
-                seen[writer].lose(sees_end);
-                if is_lost(writer, &seen) {
-                    lost.push(writer);
+        loop {
+            while let Some(process) = lost.pop() {
+                may_be_pruned[process] = true;
+                for Reason { writer, sees_end, .. } in mem::take(&mut observes[process]) {
+                    seen[writer].lose(sees_end);
+                    if is_lost(writer, &seen) && !may_be_pruned[writer] {
+                        lost.push(writer);
+                    }
                 }
+            }
+            let is_root = |process: usize| is_root[process] || is_never_pruned(process);
+            let is_founded = founded(is_root, &may_be_pruned, &observes);
+            lost.extend((0..count).filter(|&at| !may_be_pruned[at] && !is_founded[at]));
+            if lost.is_empty() {
+                break;
             }
         }
         let has_failed = |process: usize| {

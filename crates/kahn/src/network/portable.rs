@@ -27,7 +27,7 @@ portable_structs! {
     }
     LeftChannel { channel, writer, reader, reads, is_last }
     RunPart {
-        verdict, records, last, left, is_whole, channels, folded_channels, from_outside, warnings,
+        verdict, records, last, left, is_whole, prunes_loops, channels, folded_channels, from_outside, warnings,
         created, slot_bytes, most_bytes, walks, counts, outline, elapsed,
     }
 }
@@ -89,6 +89,7 @@ impl RunPart {
             last: Vec::new(),
             left: None,
             is_whole: false,
+            prunes_loops: false,
             channels: Vec::new(),
             folded_channels: (0, ChannelCounts::default()),
             from_outside: Vec::new(),

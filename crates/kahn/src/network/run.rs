@@ -232,6 +232,12 @@ impl Network<'_> {
     /// process with [effects](crate::Process::effects), one that may create others and one that never
     /// had a sender always count.
     ///
+    /// # Loops
+    /// The processes of a loop read each other. So all that is left is dropped, too, when nothing is left that could see
+    /// it: no process with effects, none that may create others or was created while the network ran, none without a
+    /// sender. That is so if each process that is there at the start leads to one of these along the channels; a network
+    /// with a ring that leads nowhere runs until that ends. What of a loop waits for ever then is told as pruned.
+    ///
     /// A panic is printed by the hook for panics, when it happens, and told with its place in the
     /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of
     /// the one that is there, which it calls.
@@ -422,6 +428,7 @@ pub(super) fn perform(
     if let Some(ObserverHandle { observer, .. }) = &options.observer {
         core.tell_of_graph(&**observer, &network.made.inputs).map_err(RunError::Refused)?;
     }
+    let prunes_loops = core.prunes_loops();
     if let Some(links) = links {
         core.cut(links).map_err(RunError::Refused)?;
         if let Some(ObserverHandle { observer, .. }) = &options.observer {
@@ -458,6 +465,9 @@ pub(super) fn perform(
         core.publish_at_once();
     }
     core.find_bridges();
+    if prunes_loops {
+        core.watch_root();
+    }
     let parties = core.parties.lock().clone();
     for party in parties {
         party.begin();
@@ -469,7 +479,7 @@ pub(super) fn perform(
 
     network.made.has_run = true;
     let elapsed = core.scheduler.timed_run();
-    Ok(clear_away(&core, warnings, elapsed))
+    Ok(RunPart { prunes_loops, ..clear_away(&core, warnings, elapsed) })
 }
 
 /// Ends everything that is left, and finds out what happened.
@@ -493,6 +503,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> 
         last: core.channels.last_senders(),
         left: core.left.get().cloned(),
         is_whole: folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0,
+        prunes_loops: false,
         channels,
         folded_channels,
         from_outside,

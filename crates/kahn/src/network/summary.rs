@@ -30,6 +30,8 @@ pub(super) struct RunPart {
     pub(super) left: Option<Left>,
     /// Every process and every channel has a record.
     pub(super) is_whole: bool,
+    /// See [`Core::prunes_loops`](super::core::Core::prunes_loops).
+    pub(super) prunes_loops: bool,
     pub(super) channels: Vec<ChannelRecord>,
     pub(super) folded_channels: (u64, ChannelCounts),
     pub(super) from_outside: Vec<Name>,
@@ -50,8 +52,14 @@ pub(super) struct Outline(pub(super) Report);
 /// Tells what happened.
 pub(super) fn tell(part: RunPart) -> Outcome {
     let RunPart { verdict, records, channels, folded_channels, from_outside, .. } = part;
-    let observed = Observed::new(&records, &part.last, part.left.as_ref(), part.is_whole);
+    let RunPart { is_whole, prunes_loops, .. } = part;
+    let observed = Observed::new(&records, &part.last, part.left.as_ref(), is_whole, prunes_loops);
     let failures = observed.failures();
+    // What waits for ever and may be pruned is told as that.
+    let waits = |left: &Left| !left.processes.iter().all(|process| observed.may_be_pruned(process));
+    let verdict = verdict.filter(|verdict| {
+        verdict.cuts_short() || !prunes_loops || part.left.as_ref().is_none_or(waits)
+    });
     // How far processes came in a run that was cut short is a matter of the schedule.
     let is_cut_short = verdict.as_ref().is_some_and(Verdict::cuts_short);
     let (outcome, detail) = match &verdict {

@@ -51,6 +51,8 @@ pub(super) struct Process {
     /// It failed with senders.
     pub(super) leaves_marks: bool,
     pub(super) creates: bool,
+    /// It was there at the start, and had senders.
+    pub(super) sends_from_the_start: bool,
     pub(super) ended: bool,
     pub(super) failed: bool,
 }
@@ -59,6 +61,8 @@ pub(super) struct Process {
 pub(super) struct Network {
     pub(super) processes: Vec<Process>,
     pub(super) queues: Vec<Queue>,
+    /// It has a loop, and from each process a way to one that needs no reader.
+    pub(super) prunes_loops: bool,
 }
 
 /// Runs a network to its end. `initial` messages are in the channels before.
@@ -76,6 +80,10 @@ pub(crate) fn interpret(programs: &[Program], initial: &[Vec<u64>]) -> Meaning {
     for (number, program) in programs.iter().enumerate() {
         network.add(format!("p{number}"), program.clone(), number as u64);
     }
+    for process in &mut network.processes {
+        process.sends_from_the_start = !process.program.senders.is_empty();
+    }
+    network.prunes_loops = network.has_loops_that_are_pruned();
     let mut moved = true;
     while moved {
         moved = false;
@@ -108,6 +116,33 @@ impl Network {
         }
         let creates = program.creates();
         self.processes.push(Process { name, program, state, creates, ..Process::default() });
+    }
+
+    /// Whether there is a loop, and each process leads on to one that creates others or has no sender.
+    fn has_loops_that_are_pruned(&self) -> bool {
+        let leads = |from: usize| {
+            let mut reached = vec![from];
+            let mut next = 0;
+            while next < reached.len() {
+                for channel in &self.processes[reached[next]].program.senders {
+                    let readers = &self.queues[*channel].readers;
+                    reached.extend(readers);
+                }
+                next += 1;
+                // As long as no way is longer.
+                if reached.len() > 10_000 {
+                    break;
+                }
+            }
+            reached
+        };
+        let is_end = |at: &usize| {
+            let process = &self.processes[*at];
+            process.creates || process.program.senders.is_empty()
+        };
+        let all: Vec<_> = (0..self.processes.len()).map(leads).collect();
+        all.iter().all(|reached| reached.iter().any(is_end))
+            && all.iter().any(|reached| reached[1..].contains(&reached[0]))
     }
 
     /// Ends a process: its channels end, cleanly or with a mark.

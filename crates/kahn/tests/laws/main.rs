@@ -9,7 +9,7 @@
 //! | `holders` | what becomes of such messages when their holders end |
 //! | `failures` | errors and panics, at every point; what ends with what |
 //! | `farm` | the ordered farm is a map |
-//! | `pruning` | receivers that leave, and processes that nobody observes |
+//! | `pruning`, `loops` | receivers that leave, and processes and loops that nobody observes |
 //! | `budget` | what the byte budget counts, and what it suffices for |
 //! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
 //! | `misuse` | what must not be done with an end, and what is said about it |
@@ -47,6 +47,7 @@ mod holders;
 mod in_place;
 mod interpreter;
 mod looking;
+mod loops;
 mod meaning;
 mod messages;
 mod misuse;

@@ -42,10 +42,38 @@ impl Network {
                     && !process.kept_at_last
             };
             let now: Vec<bool> = self.processes.iter().map(is_cut).collect();
+            let kept = self.led_to(&now);
+            let now: Vec<bool> =
+                now.into_iter().zip(kept).map(|(cut, kept)| cut || !kept).collect();
             if now == cut {
                 return cut;
             }
             cut = now;
+        }
+    }
+
+    /// Whether a process goes on though nothing is seen of it. In a network with loops those do not that were there at
+    /// the start and had senders; what is to be pruned else loses its readers.
+    fn goes_on(&self, place: usize) -> bool {
+        let process = &self.processes[place];
+        !self.prunes_loops || process.creates || !process.sends_from_the_start
+    }
+
+    /// Which of those that are not `cut` can be observed: they go on anyway, or such a one saw their end.
+    fn led_to(&self, cut: &[bool]) -> Vec<bool> {
+        let mut led: Vec<bool> =
+            (0..cut.len()).map(|place| !cut[place] && self.goes_on(place)).collect();
+        loop {
+            let is_seen =
+                |channel: &usize| self.queues[*channel].seen_by.is_some_and(|reader| led[reader]);
+            let is_led = |place: usize| {
+                led[place] || !cut[place] && self.processes[place].last.iter().any(is_seen)
+            };
+            let now: Vec<bool> = (0..cut.len()).map(is_led).collect();
+            if now == led {
+                return led;
+            }
+            led = now;
         }
     }
 
@@ -64,7 +92,10 @@ impl Network {
         });
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
-        let class = if self.processes.iter().any(|process| !process.ended) {
+        // What waits for ever counts if it goes on anyway, or could be pruned in no run.
+        let is_left =
+            |place: usize| !self.processes[place].ended && (self.goes_on(place) || !cut[place]);
+        let class = if (0..cut.len()).any(is_left) {
             Class::Deadlock
         } else if failures.is_empty() {
             Class::Finished

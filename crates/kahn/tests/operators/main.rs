@@ -240,6 +240,21 @@ fn a_loop_ends_when_what_goes_round_does() {
 }
 
 #[test]
+fn a_loop_ends_when_nothing_reads_it_any_more() {
+    let mut network = Network::new();
+    let numbers = network.feedback("around", [0_u64, 1], |network, around| {
+        let mut copies = network.tee("copy", around, 2);
+        let add = |w: &[u64], out: &mut Vec<u64>| out.push(w[0].wrapping_add(w[1]));
+        (network.rates("add", copies.remove(1), 1, 2, 1, add), copies.remove(0))
+    });
+    let few = network.take("few", numbers, 10);
+    let all = network.collect("all", few);
+    let report = run(network).expect("it ends");
+    assert_eq!(all.take(), Some(vec![0, 1, 1, 2, 3, 5, 8, 13, 21, 34]));
+    assert!(report.failures.is_empty(), "{report}");
+}
+
+#[test]
 fn what_was_made_before_a_failure_arrives() {
     let mut last = Vec::new();
     let mut network = Network::new();

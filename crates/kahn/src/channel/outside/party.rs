@@ -25,6 +25,7 @@ use crate::channel::closing;
 use crate::channel::language::{Kahn, WaitOn, Worker, mark};
 use crate::channel::observer;
 use crate::channel::process::InNetwork;
+use crate::channel::prune;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
 use crate::channel::word::Word;
@@ -334,6 +335,7 @@ impl Party {
             state.ended = true;
             // The run must not end while we still count as busy.
             observer::tell_of_end(self.task, &ending);
+            prune::is_over(self.task);
             let counts = scheduler.counts_of(self.task);
             // SAFETY: it has no body, and the party ends once.
             unsafe { scheduler.retire(self.task, &ending, &counts, false, Access::Shared) };

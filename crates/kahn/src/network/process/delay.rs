@@ -66,12 +66,13 @@ impl<'env, M: Making> Network<'env, M> {
     /// Makes a loop: `body` gets what goes round, beginning with the messages of `first`, and returns what
     /// is to go round again, and a result.
     ///
-    /// It ends when what goes round ends, and never by itself: each of its processes has a reader, which is another of
-    /// them, so it goes on also when nothing else reads what it makes.
+    /// It ends when what goes round ends; or when all is over that could see what it makes, through others
+    /// perhaps, as [`run`](Network::run) says. On [several ranks](crate::ranks) a loop that leads over them ends only when
+    /// what goes round does.
     ///
     /// # Examples
     ///
-    /// Powers of two, each made of the one before it; four go round:
+    /// Powers of two, each made of the one before it:
     ///
     /// ```
     /// use kahn::Network;
@@ -80,10 +81,11 @@ impl<'env, M: Making> Network<'env, M> {
     /// let powers = network.feedback("around", [1_u64], |network, around| {
     ///     let mut copies = network.tee("copy", around, 2);
     ///     let powers = copies.remove(0);
-    ///     let doubled = network.map("double", copies.remove(0), |n| 2 * n);
-    ///     (network.take("four", doubled, 4), powers)
+    ///     let doubled = network.map("double", copies.remove(0), |n| n.wrapping_mul(2));
+    ///     (doubled, powers)
     /// });
-    /// let all = network.collect("all", powers);
+    /// let few = network.take("few", powers, 5);
+    /// let all = network.collect("all", few);
     /// network.run()?;
     /// assert_eq!(all.take(), Some(vec![1, 2, 4, 8, 16]));
     /// # Ok::<(), kahn::RunError>(())

@@ -30,7 +30,7 @@
 //! | [`chain`](crate::Network::chain) | one stream after the other | with the last | if they come from one process, for all of the later ones |
 //! | [`tee`](crate::Network::tee) | gives every message to all | with its input | |
 //! | [`delay`](crate::Network::delay) | puts messages before a stream | with its input | |
-//! | [`feedback`](crate::Network::feedback) | a loop, with what is in it at first | with what goes round | if more comes round than goes in, for that |
+//! | [`feedback`](crate::Network::feedback) | a loop, with what is in it at first | with what goes round, or all that could see it | if more comes round than goes in, for that |
 //! | [`scatter`](crate::Network::scatter), [`scatter_weighted`](crate::Network::scatter_weighted) | deals messages out in turn | with its input | |
 //! | [`gather`](crate::Network::gather), [`gather_weighted`](crate::Network::gather_weighted) | takes messages in turn | with the last | after a `scatter` with other weights |
 //! | [`scatter_by_key`](crate::Network::scatter_by_key) | deals messages out so that equal keys stay together | with its input | if they are gathered in turn |
