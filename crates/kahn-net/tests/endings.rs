@@ -1,6 +1,6 @@
 //! Failures, departures and deadlocks are told as by a run on one rank, whatever runs where.
 
-use kahn::{Channel, Detail, Network, Options, ProcessEnd, Report};
+use kahn::{Channel, Detail, Network, Options, Process, ProcessEnd, Report};
 use kahn_net::Sim;
 
 fn wired(name: impl Into<String>) -> Channel<u64> {
@@ -285,4 +285,36 @@ fn a_failure_is_told_by_the_name_of_the_process_that_was_given_the_sender() {
         },
         12,
     );
+}
+
+/// Both on rank 1; what reads them leaves on rank 0, and with it the link.
+#[test]
+fn a_loop_on_one_rank_ends_when_nothing_reads_it_on_another() {
+    for seed in 0..12 {
+        let ran = Sim::new(2).seed(seed).run(&options(), |network| {
+            let (to_right, from_left) = network.channel_with(wired("to right").initial([1]));
+            let (to_left, from_right) = network.channel_with(wired("to left"));
+            let (out, read) = network.channel_with(wired("out"));
+            let ports = (from_right, to_right, out);
+            let left = Process::named("left").rank(1);
+            network.process_with(left, ports, async |(mut from, mut to, mut out)| {
+                while let Some(n) = from.recv().await {
+                    out.send(n).await;
+                    to.send(n + 1).await;
+                }
+            });
+            let right = Process::named("right").rank(1);
+            network.process_with(right, (from_left, to_left), async |(mut from, mut to)| {
+                while let Some(n) = from.recv().await {
+                    to.send(n).await;
+                }
+            });
+            network.process_with(Process::named("takes").rank(0), read, async |mut read| {
+                assert_eq!((read.recv().await, read.recv().await), (Some(1), Some(2)));
+            });
+        });
+        let report = ran.expect("it ends").report;
+        let ends: Vec<_> = report.processes.iter().map(|one| one.ending.clone()).collect();
+        assert_eq!(ends, [ProcessEnd::Pruned, ProcessEnd::Pruned, ProcessEnd::Finished], "{seed}");
+    }
 }
