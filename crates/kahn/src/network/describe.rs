@@ -416,7 +416,8 @@ impl Process {
     }
 
     /// Declares that the process does something that can be seen without its channels: it is never
-    /// ended because no process reads its output. Processes without senders need no such word.
+    /// ended because no process reads its output, or none is left to see the [loop](super::Network::feedback)
+    /// that it is in. Processes without senders need no such word.
     ///
     /// # Examples
     ///

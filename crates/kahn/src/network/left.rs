@@ -36,6 +36,8 @@ pub(super) struct LeftChannel {
     pub(super) reads: bool,
     /// The writer has the sender still, or held it last.
     pub(super) is_last: bool,
+    /// The writer has the sender still.
+    pub(super) is_open: bool,
 }
 
 /// Where a dead process stands among the waits.
@@ -69,6 +71,7 @@ impl Left {
                 reader: owner(End::Receiver),
                 reads: !channel.seen(End::Receiver).is_closed() && !channel.has_flag(flag::SEEN),
                 is_last: !channel.seen(End::Sender).is_closed() || channel.was_last(),
+                is_open: !channel.seen(End::Sender).is_closed(),
             }
         });
         let readers = readers.collect();
@@ -93,6 +96,13 @@ impl Left {
         let readers = self.readers.iter().filter(|channel| channel.reads && channel.is_last);
         let readers = readers.filter_map(|channel| channel.writer.zip(channel.reader));
         readers.filter(|(writer, reader)| !self.is_dead_without(*reader, *writer))
+    }
+
+    /// The processes that are left and have a sender: what reads them is known, whatever else is.
+    pub(super) fn senders(&self) -> impl Iterator<Item = Identity> {
+        let open = self.readers.iter().filter(|channel| channel.is_open);
+        let writers = open.filter_map(|channel| channel.writer);
+        writers.filter(|writer| self.processes.binary_search(writer).is_ok())
     }
 
     /// Tells of those that are left, in their order, but for those of which nothing is to be told.

@@ -269,13 +269,13 @@ fn left(known: &Known<'_>, parts: &[RunPart]) -> Option<Left> {
     let mut processes = Vec::new();
     let mut waits = BTreeMap::new();
     let mut readers: BTreeMap<Identity, LeftChannel> = BTreeMap::new();
-    let mut senders: BTreeMap<Identity, (Option<Identity>, bool)> = BTreeMap::new();
+    let mut senders: BTreeMap<Identity, (Option<Identity>, bool, bool)> = BTreeMap::new();
     // Of channels whose sender has ended, and which are not left on its rank.
     for (rank, part) in parts.iter().enumerate() {
         for last in part.last.iter().filter(|last| last.at.is_last) {
             let (from, to) = known.ranks_of(last.at.channel, rank);
             if from == rank && to != rank {
-                senders.insert(last.at.channel, (Some(last.writer), true));
+                senders.insert(last.at.channel, (Some(last.writer), true, false));
             }
         }
     }
@@ -292,13 +292,13 @@ fn left(known: &Known<'_>, parts: &[RunPart]) -> Option<Left> {
                 readers.insert(channel.channel, *channel);
             }
             if from == rank && to != rank {
-                senders.insert(channel.channel, (channel.writer, channel.is_last));
+                senders.insert(channel.channel, (channel.writer, channel.is_last, channel.is_open));
             }
         }
     }
-    for (channel, (writer, is_last)) in senders {
+    for (channel, of_sender) in senders {
         if let Some(reader) = readers.get_mut(&channel) {
-            (reader.writer, reader.is_last) = (writer, is_last);
+            (reader.writer, reader.is_last, reader.is_open) = of_sender;
         }
     }
     processes.sort_unstable();

@@ -174,8 +174,8 @@ fn founded(
 
 impl<'a> Observed<'a> {
     /// `is_whole`: every process and every channel has a record. Otherwise only failure marks tell which
-    /// saw an end, and what left none behind counts as observed. `left`: what was left when nothing could
-    /// go on. `prunes_loops`: when no root is left.
+    /// saw an end, and what left none behind counts as observed, but for what waits for ever with a sender where loops
+    /// are pruned. `left`: what was left when nothing could go on. `prunes_loops`: when no root is left.
     pub(super) fn new(
         records: &'a [ProcessRecord],
         last: &[LastSender],
@@ -229,6 +229,9 @@ impl<'a> Observed<'a> {
                 seen[writer].add(true);
                 observes[reader].push(Reason { writer, sees_end: true, founds: true });
             }
+        }
+        for sender in left.iter().filter(|_| prunes_loops).flat_map(|left| left.senders()) {
+            place(&sender).into_iter().for_each(|sender| is_known[sender] = true);
         }
         let is_never_pruned = |process: usize| {
             !is_known[process] || attribute::is_never_pruned(records[process].attributes)

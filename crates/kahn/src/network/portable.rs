@@ -25,7 +25,7 @@ portable_structs! {
     LastSender {
         writer, reader, was_seen, was_handed_on, was_received_before, was_kept, is_mark, at
     }
-    LeftChannel { channel, writer, reader, reads, is_last }
+    LeftChannel { channel, writer, reader, reads, is_last, is_open }
     RunPart {
         verdict, records, last, left, is_whole, prunes_loops, channels, folded_channels, from_outside, warnings,
         created, slot_bytes, most_bytes, walks, counts, outline, elapsed,

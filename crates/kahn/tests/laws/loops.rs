@@ -1,7 +1,7 @@
 //! Loops that nothing reads are ended, when nothing is left that could see them.
 
 use super::pruning::{ending, endless, pass};
-use super::schedules::everywhere;
+use super::schedules::{everywhere, schedules};
 use kahn::{Channel, Network, Receiver, Summary};
 
 /// A loop of two: `left` counts what comes round and sends it on, and out of the loop as well.
@@ -193,4 +193,30 @@ fn what_a_process_without_senders_reads_is_not_pruned_with_the_loops() {
         assert!(failures[0].contains("70 numbers"), "{failures:?}");
         assert_eq!(failures.len(), 1);
     });
+}
+
+/// Whether it waits for ever first, or is pruned first, is a matter of the schedule; also where so many processes end that
+/// not all are listed.
+#[test]
+fn a_ring_that_waits_for_ever_and_that_nothing_sees_is_no_deadlock_whatever_is_listed() {
+    let many = schedules();
+    let many = many.iter().filter(|schedule| schedule.policy != "threads").step_by(5);
+    for (schedule, others) in many.flat_map(|schedule| [(schedule, 0), (schedule, 10_010)]) {
+        let mut network = Network::new();
+        let (out, read) = network.channel::<u64>("out");
+        let (own, own_again) = network.channel::<u64>("own");
+        network.process("waits", (own_again, own, out), async |(mut own, _own, mut out)| {
+            out.send(1).await;
+            own.recv().await;
+        });
+        for n in 0..others {
+            network.process(format!("ends {n}"), (), async |()| {});
+        }
+        network.process("reads one", read, async |mut read| {
+            assert_eq!(read.recv().await, Some(1));
+        });
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Finished, "{schedule:?}, {others}");
+        assert_eq!(report.more_processes.is_some(), others > 0);
+    }
 }

@@ -79,7 +79,7 @@
 //! When the input of a process ends, so do its outputs, after what it still has to send. When a
 //! reader leaves early, what is sent to it is discarded; a process whose readers have all left is
 //! pruned, and so on upstream, up to sources that would otherwise never end. A tee or a scatter
-//! goes on for the readers that are left.
+//! goes on for the readers that are left, and a loop until nothing is left that could see it.
 //!
 //! # Where channels grow
 //!
