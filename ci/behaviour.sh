@@ -590,8 +590,6 @@ mutation the-dead-see-on "$laws" could_see_it_wait_for_ever deadlock/mod.rs \
     's/is_over\(task\);//'
 mutation without-senders-is-no-root "$laws" a_process_without_senders_reads channel/prune.rs \
     's/task\.marks\.fetch_or\(mark::SENDS_NO_MORE, Release\);//'
-mutation what-is-left-is-unknown "$laws" whatever_is_listed network/observed.rs \
-    's/\.filter\(\|_\| prunes_loops\)/.filter(|_| false)/'
 mutation waits-that-nothing-sees-are-told "$laws" told_as_pruned_though network/summary.rs \
     's/verdict\.cuts_short\(\) \|\| !prunes_loops \|\| /true || /'
 mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \

@@ -231,7 +231,9 @@ impl<'a> Observed<'a> {
             }
         }
         for sender in left.iter().filter(|_| prunes_loops).flat_map(|left| left.senders()) {
-            place(&sender).into_iter().for_each(|sender| is_known[sender] = true);
+            if let Some(sender) = place(&sender) {
+                is_known[sender] = true;
+            }
         }
         let is_never_pruned = |process: usize| {
             !is_known[process] || attribute::is_never_pruned(records[process].attributes)

@@ -212,8 +212,15 @@ fn a_ring_that_waits_for_ever_and_that_nothing_sees_is_no_deadlock_whatever_is_l
         for n in 0..others {
             network.process(format!("ends {n}"), (), async |()| {});
         }
-        network.process("reads one", read, async |mut read| {
-            assert_eq!(read.recv().await, Some(1));
+        let (late, later) = network.channel::<u64>("late");
+        // Time enough to find the ring, for most.
+        let numbers = network.source("numbers", 0..30_000);
+        network.process("late", (numbers, late), async |(mut numbers, mut late)| {
+            while numbers.recv().await.is_some() {}
+            late.send(2).await;
+        });
+        network.process("reads both", (read, later), async |(mut read, mut later)| {
+            assert_eq!((read.recv().await, later.recv().await), (Some(1), Some(2)));
         });
         let report = schedule.run(network);
         assert_eq!(report.outcome, Summary::Finished, "{schedule:?}, {others}");
