@@ -17,7 +17,7 @@ macro_rules! choices {
 }
 
 choices! { CHOICES:
-    SHAPE = "shape", "pipeline" 3, "forward" 5, "any" 4, "ring" 2;
+    SHAPE = "shape", "pipeline" 3, "forward" 5, "any" 4, "ring" 2, "loop" 2;
     HOW = "process", "async" 12, "blocking" 4, "party" 1;
     CREATES = "may create", "yes" 2, "no" 5;
     EFFECTS = "has effects", "yes" 1, "no" 4;
@@ -61,15 +61,23 @@ pub(crate) fn program(draw: &mut Draw) -> Program {
     let mut program = Program::default();
     let mut ports: Vec<Vec<Port>> = vec![Vec::new(); count];
     let shape = draw.pick(&SHAPE);
+    // Those of a loop that runs for ever: the others are behind it.
+    let around = if shape == "loop" { draw.between(1, 3.min(count - 1)) } else { 0 };
     let edges = match shape {
         "pipeline" => count - 1,
         "ring" => count + draw.below(2),
+        "loop" => draw.between(count, count + 2),
         _ => draw.between(count - 1, count + 3),
     };
     for edge in 0..edges {
         let (from, to) = match shape {
             "pipeline" => (edge, edge + 1),
             "ring" => (edge % count, (edge + 1) % count),
+            "loop" if edge < around => (edge, (edge + 1) % around),
+            "loop" => {
+                let to = draw.between(around, count - 1);
+                (draw.below(to), to)
+            }
             "forward" => {
                 let to = draw.between(1, count - 1);
                 (draw.below(to), to)
@@ -81,6 +89,11 @@ pub(crate) fn program(draw: &mut Draw) -> Program {
         }
         let number = program.channels.len();
         program.channels.push(channel(draw));
+        if edge == 0 && around > 0 {
+            // What goes round.
+            let first = &mut program.channels[number].initial;
+            *first = (*first).max(1);
+        }
         let unheld = draw.pick(&UNHELD);
         if unheld != "sender" {
             ports[from].push(Port::Sender(number));
@@ -89,9 +102,14 @@ pub(crate) fn program(draw: &mut Draw) -> Program {
             ports[to].push(Port::Receiver(number));
         }
     }
-    for ports in ports {
-        let held = ports.iter().map(|port| matches!(port, Port::Sender(_))).collect();
-        let mut process = process(draw, held, 0);
+    for (number, ports) in ports.into_iter().enumerate() {
+        let held: Vec<bool> = ports.iter().map(|port| matches!(port, Port::Sender(_))).collect();
+        let mut process = match number {
+            _ if number < around => relay_for_ever(draw, held),
+            // Most have enough of what comes out of a loop.
+            _ if around > 0 && draw.below(4) > 0 => process_of(draw, held, 0, "some"),
+            _ => process(draw, held, 0),
+        };
         process.ports = ports;
         program.processes.push(process);
     }
@@ -120,6 +138,11 @@ impl Scope {
 }
 
 fn process(draw: &mut Draw, held: Vec<bool>, depth: usize) -> Process {
+    let role = draw.pick(&ROLE);
+    process_of(draw, held, depth, role)
+}
+
+fn process_of(draw: &mut Draw, held: Vec<bool>, depth: usize, role: &str) -> Process {
     let mut how = match draw.pick(&HOW) {
         "async" => How::Async,
         "blocking" => How::Blocking,
@@ -131,7 +154,6 @@ fn process(draw: &mut Draw, held: Vec<bool>, depth: usize) -> Process {
         how = How::Async;
     }
     let scope = Scope { held, depth };
-    let role = draw.pick(&ROLE);
     creates |= depth < 2 && matches!(role, "handlers" | "sieve" | "hand on");
     if role == "infinite source" {
         // One that cannot be pruned never ends, and there is nothing to compare.
@@ -155,6 +177,21 @@ fn process(draw: &mut Draw, held: Vec<bool>, depth: usize) -> Process {
     let guard =
         (how != How::Party && !senders.is_empty() && draw.yes(&GUARD)).then(|| *draw.one(&senders));
     Process { how, creates, effects, ports: Vec::new(), guard, body }
+}
+
+/// One of a loop: it takes one from each and sends one to each, and never ends by itself.
+fn relay_for_ever(draw: &mut Draw, held: Vec<bool>) -> Process {
+    let how = if draw.below(4) == 0 { How::Blocking } else { How::Async };
+    let scope = Scope { held, depth: 0 };
+    let receives = scope.receivers().into_iter().map(|from| Statement::Recv { from });
+    let mut body: Vec<Statement> = receives.collect();
+    body.extend(scope.senders().into_iter().map(|to| send(draw, to)));
+    if draw.below(4) == 0 {
+        let statement = statement(draw, &scope, 1);
+        insert(draw, &mut body, statement);
+    }
+    let body = vec![Statement::Forever { body }];
+    Process { how, creates: false, effects: false, ports: Vec::new(), guard: None, body }
 }
 
 /// Puts a statement somewhere.

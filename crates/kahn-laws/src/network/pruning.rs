@@ -87,4 +87,10 @@ impl World<'_> {
         };
         !(0..self.actors.len()).any(is_left)
     }
+
+    /// Loops that nothing sees run on.
+    pub(super) fn without_pruning_of_loops(mut self) -> Self {
+        self.prunes_loops = false;
+        self
+    }
 }

@@ -6,6 +6,8 @@ use super::program::{End, How, Port, Process, Program};
 use std::collections::VecDeque;
 
 const STEPS: usize = 6_000;
+/// The rounds in which only such run that would for ever, with nothing to see them.
+const PATIENCE: usize = 10;
 /// The messages in a channel at which its sender gives way to others.
 const PLENTY: usize = 40;
 
@@ -144,12 +146,6 @@ impl<'p> World<'p> {
             }
         }
         world
-    }
-
-    /// Loops that nothing sees run on.
-    pub(super) fn without_pruning_of_loops(mut self) -> Self {
-        self.prunes_loops = false;
-        self
     }
 
     fn wire(&mut self, name: String, initial: u64) -> usize {
@@ -519,12 +515,13 @@ impl<'p> World<'p> {
         more
     }
 
-    /// Runs to the end; those in `late` only when no other can, first those that are pruned.
+    /// Runs to the end; those in `late` only when no other can run, first those that are pruned; or
+    /// when only such run that would for ever, with nothing to see them.
     pub(super) fn run(&mut self, late: &[&str]) -> Result<(), Unending> {
-        let mut steps = 0;
+        let (mut steps, mut rounds) = (0, 0);
         loop {
             let is_late = |world: &Self, at: usize| late.contains(&world.actors[at].name.as_str());
-            let mut moved = false;
+            let (mut moved, mut goes_on) = (false, false);
             let mut giving_way = Vec::new();
             let mut at = 0;
             while at < self.actors.len() {
@@ -534,7 +531,10 @@ impl<'p> World<'p> {
                         break;
                     }
                     match self.step(at, true) {
-                        Step::Moved => moved = true,
+                        Step::Moved => {
+                            moved = true;
+                            goes_on |= self.is_for_itself(at);
+                        }
                         Step::Waits => break,
                         Step::GivesWay => {
                             giving_way.push(at);
@@ -559,13 +559,17 @@ impl<'p> World<'p> {
                     return Err(Unending::Long);
                 }
             }
-            if moved || self.note_dead() {
+            rounds = if moved && !goes_on { rounds + 1 } else { 0 };
+            if rounds < PATIENCE && (moved || self.note_dead()) {
                 continue;
             }
-            for &at in &giving_way {
+            for &at in giving_way.iter().filter(|_| rounds < PATIENCE) {
                 steps += 1;
                 moved |= self.step(at, false) == Step::Moved;
             }
+            let only_loops = rounds == PATIENCE;
+            moved &= !only_loops;
+            rounds %= PATIENCE;
             let running = |name: &&str| {
                 let is = |actor: &Actor<'_>| actor.name == **name && actor.fate == Fate::Running;
                 self.actors.iter().position(is)
@@ -584,7 +588,7 @@ impl<'p> World<'p> {
             if steps > STEPS {
                 return Err(Unending::Long);
             }
-            if !moved {
+            if !moved && !only_loops {
                 return Ok(());
             }
         }
