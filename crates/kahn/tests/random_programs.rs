@@ -15,7 +15,7 @@ fn campaign<C: Campaign>(campaign: &C, cases: u64, shrinking: u64) -> Summary {
 
 #[test]
 fn random_networks_do_what_the_model_says_under_every_schedule() {
-    let summary = campaign(&Networks::default(), 500, 20);
+    let summary = campaign(&Networks::default(), 600, 20);
     assert!(summary.is_good(), "{summary}");
     assert!(summary.cases > 300, "{summary}");
 }
@@ -254,25 +254,27 @@ fn the_model_finds_what_is_pruned_round_a_ring() {
     assert!(!meaning.channels["c4"].exact, "{meaning:?}");
 }
 
-/// In how many of some cases a promise is broken.
-fn broken<C: Campaign>(campaign: &C) -> u64 {
-    let extent = Extent { seed: 1, cases: 800, time: None, shrinking: Duration::ZERO };
+/// In how many of these cases a promise is broken.
+fn broken<C: Campaign>(campaign: &C, cases: u64) -> u64 {
+    let extent = Extent { seed: 1, cases, time: None, shrinking: Duration::ZERO };
     soak(campaign, extent).failures.iter().map(|failure| failure.cases).sum()
 }
 
 #[test]
 fn each_rule_of_the_model_is_noticed_if_it_is_broken() {
-    assert_eq!(broken(&Networks { schedules: 2, mistake: None }), 0);
+    assert_eq!(broken(&Networks { schedules: 2, mistake: None }, 800), 0);
     for mistake in network::Mistake::ALL {
-        let wrong = broken(&Networks { schedules: 2, mistake: Some(mistake) });
-        assert!(wrong > 0, "800 networks agree with an interpreter that is wrong: {mistake:?}");
+        // What sends to the dead goes on in either case, and is seldom pruned for that alone.
+        let cases = if mistake == network::Mistake::DeadStayLive { 5000 } else { 800 };
+        let wrong = broken(&Networks { schedules: 2, mistake: Some(mistake) }, cases);
+        assert!(wrong > 0, "{cases} networks agree with an interpreter that is wrong: {mistake:?}");
     }
 }
 
 #[test]
 fn each_rule_of_communicating_processes_is_noticed_if_it_is_broken() {
     for mistake in csp::Mistake::ALL {
-        let wrong = broken(&Communicating { schedules: 2, mistake: Some(mistake) });
+        let wrong = broken(&Communicating { schedules: 2, mistake: Some(mistake) }, 800);
         assert!(wrong > 0, "800 programs agree with an enumeration that is wrong: {mistake:?}");
     }
 }
