@@ -587,7 +587,7 @@ mutation created-are-no-roots "$laws" what_was_created_while_it_runs channel/pro
 mutation rings-that-lead-nowhere-are-pruned "$laws" a_ring_that_leads_nowhere graph/loops.rs \
     's/found == vertices/found > 0/'
 mutation the-dead-see-on "$laws" could_see_it_wait_for_ever deadlock/mod.rs \
-    's/is_over\(task\);//'
+    's/note_over\(task\);//'
 mutation without-senders-is-no-root "$laws" a_process_without_senders_reads channel/prune.rs \
     's/task\.marks\.fetch_or\(mark::SENDS_NO_MORE, Release\);//'
 mutation waits-that-nothing-sees-are-told "$laws" told_as_pruned_though network/summary.rs \

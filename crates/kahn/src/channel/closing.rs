@@ -182,7 +182,7 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     }
     let are_last = count == task.local().senders.get();
     if are_last && task.notes() & own::ENDING == 0 {
-        prune::sends_no_more(task);
+        prune::note_last_sender(task);
     }
     next = first;
     // SAFETY: as above.
@@ -434,7 +434,7 @@ pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
     }
     close_dropped(task, worker, failed);
     observer::tell_of_end(task, ending);
-    prune::is_over(task);
+    prune::note_over(task);
     if task.local().ends.get() > 0 && !matches!(ending, Ending::Stopped) {
         let channel = language::of(task).end_left_behind(task);
         if let Some(channel) = channel {

@@ -29,7 +29,7 @@
 //! | it is: the resolver is to look | it has none: takes the next |
 //!
 //! *That none is left is not overlooked.* Of OVER and the watch, one is later, and the thread that wrote that
-//! sees the other.
+//! sees the other: a fence stands between the two on either side.
 //!
 //! *None is left if none is found.* Only roots create processes, and the table of processes is locked while
 //! the resolver looks, so none is created meanwhile. A process that gives up its last sender says so before
@@ -76,7 +76,7 @@ impl Roots {
             return false;
         }
         self.watched.store(task.as_ptr().cast_mut(), Relaxed);
-        // Pairs with that of `is_over`.
+        // Pairs with that of `note_over`.
         fence(SeqCst);
         !is_over(task)
     }
@@ -197,7 +197,7 @@ pub(crate) fn mark_to_prune(task: TaskRef) {
 }
 
 /// A process gives up its last sender, which takes effect after this.
-pub(super) fn sends_no_more(task: TaskRef) {
+pub(super) fn note_last_sender(task: TaskRef) {
     // Relaxed: as below.
     let roots = &language::of(task).to_prune.roots;
     if !roots.watched.load(Relaxed).is_null() {
@@ -207,7 +207,7 @@ pub(super) fn sends_no_more(task: TaskRef) {
 }
 
 /// A process has ended, or is dead: it observes no other any more.
-pub(crate) fn is_over(task: TaskRef) {
+pub(crate) fn note_over(task: TaskRef) {
     let to_prune = &language::of(task).to_prune;
     let watched = &to_prune.roots.watched;
     // Relaxed: set before anything runs, and never null again.

@@ -59,7 +59,7 @@ pub(crate) use prune::watch_root;
 use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::events;
 use crate::channel::language::{Kahn, mark};
-use crate::channel::prune::is_over;
+use crate::channel::prune::note_over;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::{ChannelTable, Kept};
 use kahn_engine::sync::{Mutex, Ordering::*, PlainAtomicU64};
@@ -419,7 +419,7 @@ impl Resolver {
         for &task in dead {
             let is_new = task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
             if is_new && is_whole {
-                is_over(task);
+                note_over(task);
             }
             any |= is_new;
         }

@@ -3,30 +3,17 @@
 //! Such a channel can never be part of a ring of waits, so a detector's walk may stop there. Two
 //! parallel channels are a cycle, a self-loop is one, an outside party is one vertex.
 
+use super::by_vertex;
+
 /// Tells for each edge whether it is a bridge (Tarjan 1974), without recursion.
 ///
 /// `edges` are pairs of vertices below `vertices`. Linear in both.
 pub(crate) fn bridges(vertices: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     /// Not found yet.
     const UNSEEN: usize = usize::MAX;
-    let mut first = vec![0_usize; vertices + 1];
-    for &(a, b) in edges {
-        first[a] += 1;
-        first[b] += 1;
-    }
-    let mut sum = 0;
-    for slot in &mut first {
-        sum += std::mem::replace(slot, sum);
-    }
-    // `incident[first[v]..first[v + 1]]` are the edges at `v`; a self-loop stands there twice.
-    let mut incident = vec![0_usize; edges.len() * 2];
-    let mut next = first.clone();
-    for (edge, &(a, b)) in edges.iter().enumerate() {
-        for vertex in [a, b] {
-            incident[next[vertex]] = edge;
-            next[vertex] += 1;
-        }
-    }
+    // The edges at each vertex; a self-loop stands there twice.
+    let ends = edges.iter().enumerate().flat_map(|(edge, &(a, b))| [(a, edge), (b, edge)]);
+    let (first, incident) = by_vertex(vertices, ends);
 
     let mut bridge = vec![false; edges.len()];
     let (mut found, mut low) = (vec![UNSEEN; vertices], vec![UNSEEN; vertices]);

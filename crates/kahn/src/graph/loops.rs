@@ -1,26 +1,17 @@
 //! Loops, and what can be reached from them.
 
+use super::by_vertex;
+
 /// Whether there is a loop, and from each vertex a path along the edges to a vertex of `ends`, which names all
 /// vertices. Linear in both.
 pub(crate) fn leads_from_loops(edges: &[(usize, usize)], ends: &[bool]) -> bool {
     let vertices = ends.len();
-    // `from[first[v]..first[v + 1]]` are the vertices with an edge to `v`.
-    let mut first = vec![0_usize; vertices + 1];
     let mut out = vec![0_usize; vertices];
-    for &(from, to) in edges {
-        first[to] += 1;
+    for &(from, _) in edges {
         out[from] += 1;
     }
-    let mut sum = 0;
-    for slot in &mut first {
-        sum += std::mem::replace(slot, sum);
-    }
-    let mut from = vec![0_usize; edges.len()];
-    let mut next = first.clone();
-    for &(vertex, to) in edges {
-        from[next[to]] = vertex;
-        next[to] += 1;
-    }
+    // The vertices with an edge to each.
+    let (first, from) = by_vertex(vertices, edges.iter().map(|&(from, to)| (to, from)));
     let before = |vertex: usize| &from[first[vertex]..first[vertex + 1]];
 
     // What is left when the vertices without a way on are taken away, one after the other, has loops.

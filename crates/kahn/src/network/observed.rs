@@ -193,10 +193,10 @@ impl<'a> Observed<'a> {
             .collect();
         let (mut seen, mut observes) = (vec![Seen::default(); count], vec![Vec::new(); count]);
         let mut is_kept = vec![false; count];
-        // Those that give reasons and take none.
+        // Those at which reasons may begin.
         let mut is_root: Vec<bool> = records
             .iter()
-            .map(|record| !prunes_loops || process::is_root(record.identity, record.attributes))
+            .map(|record| process::is_root(record.identity, record.attributes))
             .collect();
         let mut marks: Vec<Option<Vec<usize>>> = vec![None; count];
         for sender in last.iter().filter(|sender| is_whole || sender.is_mark) {
@@ -252,6 +252,9 @@ impl<'a> Observed<'a> {
                         lost.push(writer);
                     }
                 }
+            }
+            if !prunes_loops {
+                break;
             }
             let is_root = |process: usize| is_root[process] || is_never_pruned(process);
             let is_founded = founded(is_root, &may_be_pruned, &observes);

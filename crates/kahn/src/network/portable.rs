@@ -27,8 +27,8 @@ portable_structs! {
     }
     LeftChannel { channel, writer, reader, reads, is_last, is_open }
     RunPart {
-        verdict, records, last, left, is_whole, prunes_loops, channels, folded_channels, from_outside, warnings,
-        created, slot_bytes, most_bytes, walks, counts, outline, elapsed,
+        verdict, records, last, left, is_whole, prunes_loops, channels, folded_channels,
+        from_outside, warnings, created, slot_bytes, most_bytes, walks, counts, outline, elapsed,
     }
 }
 

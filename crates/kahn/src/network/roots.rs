@@ -22,11 +22,11 @@ impl Core {
         let ends = channels.iter().filter(|channel| !channel.is_inner()).filter_map(|channel| {
             Some((place(channel.owner(End::Sender)?), place(channel.owner(End::Receiver)?)))
         });
-        let edges: Vec<_> = ends.collect();
         // Mostly a network is written down from its sources on: then there is no loop.
-        if edges.iter().all(|(from, to)| from < to) {
+        if ends.clone().all(|(from, to)| from < to) {
             return false;
         }
+        let edges: Vec<_> = ends.collect();
         let processes = self.scheduler.table.lock().all();
         let vertices = processes.iter().map(|task| place(*task) + 1).max().unwrap_or(0);
         // An identity that no process has is no reason.

@@ -232,15 +232,16 @@ impl Network<'_> {
     /// process with [effects](crate::Process::effects), one that may create others and one that never
     /// had a sender always count.
     ///
+    /// A panic is printed by the hook for panics, when it happens, and told with its place in the
+    /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of
+    /// the one that is there, which it calls.
+    ///
     /// # Loops
     /// The processes of a loop read each other. So all that is left is dropped, too, when nothing is left that could see
     /// it: no process with effects, none that may create others or was created while the network ran, none without a
     /// sender. That is so if each process that is there at the start leads to one of these along the channels; a network
-    /// with a ring that leads nowhere runs until that ends. What of a loop waits for ever then is told as pruned.
-    ///
-    /// A panic is printed by the hook for panics, when it happens, and told with its place in the
-    /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of
-    /// the one that is there, which it calls.
+    /// with a ring that leads nowhere runs until that ends. What waits for ever in a loop that nothing could see is told as
+    /// pruned, and is no deadlock.
     ///
     /// # Examples
     ///
@@ -479,11 +480,16 @@ pub(super) fn perform(
 
     network.made.has_run = true;
     let elapsed = core.scheduler.timed_run();
-    Ok(RunPart { prunes_loops, ..clear_away(&core, warnings, elapsed) })
+    Ok(clear_away(&core, warnings, elapsed, prunes_loops))
 }
 
 /// Ends everything that is left, and finds out what happened.
-fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> RunPart {
+fn clear_away(
+    core: &Arc<Core>,
+    mut warnings: Vec<String>,
+    elapsed: Elapsed,
+    prunes_loops: bool,
+) -> RunPart {
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
@@ -503,7 +509,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> 
         last: core.channels.last_senders(),
         left: core.left.get().cloned(),
         is_whole: folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0,
-        prunes_loops: false,
+        prunes_loops,
         channels,
         folded_channels,
         from_outside,

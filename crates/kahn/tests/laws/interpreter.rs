@@ -6,7 +6,7 @@
 
 use super::meaning::Meaning;
 use super::program::{CHILD, END, Program, Step, mix};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
@@ -120,19 +120,13 @@ impl Network {
 
     /// Whether there is a loop, and each process leads on to one that creates others or has no sender.
     fn has_loops_that_are_pruned(&self) -> bool {
+        // By one channel or more.
         let leads = |from: usize| {
-            let mut reached = vec![from];
-            let mut next = 0;
-            while next < reached.len() {
-                for channel in &self.processes[reached[next]].program.senders {
-                    let readers = &self.queues[*channel].readers;
-                    reached.extend(readers);
-                }
-                next += 1;
-                // As long as no way is longer.
-                if reached.len() > 10_000 {
-                    break;
-                }
+            let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
+            while let Some(at) = open.pop() {
+                let channels = self.processes[at].program.senders.iter();
+                let readers = channels.flat_map(|channel| &self.queues[*channel].readers);
+                open.extend(readers.copied().filter(|reader| reached.insert(*reader)));
             }
             reached
         };
@@ -141,8 +135,8 @@ impl Network {
             process.creates || process.program.senders.is_empty()
         };
         let all: Vec<_> = (0..self.processes.len()).map(leads).collect();
-        all.iter().all(|reached| reached.iter().any(is_end))
-            && all.iter().any(|reached| reached[1..].contains(&reached[0]))
+        all.iter().enumerate().all(|(at, reached)| is_end(&at) || reached.iter().any(is_end))
+            && all.iter().enumerate().any(|(at, reached)| reached.contains(&at))
     }
 
     /// Ends a process: its channels end, cleanly or with a mark.

@@ -2,7 +2,7 @@
 
 use super::pruning::{ending, endless, pass};
 use super::schedules::{everywhere, schedules};
-use kahn::{Channel, Network, Receiver, Summary};
+use kahn::{Channel, Network, Receiver, Report, Sender, Summary};
 
 /// A loop of two: `left` counts what comes round and sends it on, and out of the loop as well.
 fn around(network: &mut Network<'_>, spins: bool) -> Receiver<u64> {
@@ -86,6 +86,20 @@ fn what_feeds_a_loop_ends_with_it() {
     });
 }
 
+/// Sends on so many, each larger by one than what came.
+async fn pass_on((mut from, mut to): (Receiver<u64>, Sender<u64>), count: usize) {
+    for _ in 0..count {
+        let n = from.recv().await.unwrap_or(0);
+        to.send(n + 1).await;
+    }
+    to.flush().await;
+}
+
+fn received(report: &Report, name: &str) -> u64 {
+    let channel = report.channels.iter().find(|channel| channel.name.as_str() == name);
+    channel.expect("listed").received
+}
+
 /// Nothing ever read it but itself.
 #[test]
 fn a_ring_that_leads_nowhere_runs_to_its_end_beside_others() {
@@ -94,24 +108,14 @@ fn a_ring_that_leads_nowhere_runs_to_its_end_beside_others() {
         let (to_b, from_a) = network.channel_with(Channel::named("to b").initial([0_u64]));
         let (to_a, from_b) = network.channel::<u64>("to a");
         for (name, ports) in [("a", (from_b, to_b)), ("b", (from_a, to_a))] {
-            network.process(name, ports, async |(mut from, mut to)| {
-                for _ in 0..100 {
-                    let n = from.recv().await.unwrap_or(0);
-                    to.send(n + 1).await;
-                }
-                to.flush().await;
-            });
+            network.process(name, ports, |ends| pass_on(ends, 100));
         }
         let numbers = network.source("numbers", 0..3_u64);
         network.for_each("ignore", numbers, |_| {});
         let report = schedule.finish(network);
-        let received = |name: &str| {
-            let channel = report.channels.iter().find(|channel| channel.name.as_str() == name);
-            channel.expect("listed").received
-        };
         // The one that is left has lost its reader.
-        assert_eq!(received("to b"), 100);
-        assert!(received("to a") >= 99, "{report}");
+        assert_eq!(received(&report, "to b"), 100);
+        assert!(received(&report, "to a") >= 99, "{report}");
     });
 }
 
@@ -128,22 +132,12 @@ fn what_was_created_while_it_runs_is_run_to_its_end() {
             let (to_b, from_a) = spawner.channel::<u64>("to b");
             let (to_a, from_b) = spawner.channel_with(Channel::named("to a").initial([0_u64]));
             for (name, ports) in [("a", (from_b, to_b)), ("b", (from_a, to_a))] {
-                spawner.process(name, ports, async |(mut from, mut to)| {
-                    for _ in 0..50 {
-                        let n = from.recv().await.unwrap_or(0);
-                        to.send(n + 1).await;
-                    }
-                    to.flush().await;
-                });
+                spawner.process(name, ports, |ends| pass_on(ends, 50));
             }
         });
         let report = schedule.finish(network);
         assert_eq!(all.take(), Some(vec![1, 2]));
-        let received = |name: &str| {
-            let channel = report.channels.iter().find(|channel| channel.name.as_str() == name);
-            channel.expect("listed").received
-        };
-        assert!(received("to a") >= 49 && received("to b") >= 49, "{report}");
+        assert!(received(&report, "to a") >= 49 && received(&report, "to b") >= 49, "{report}");
     });
 }
 

@@ -335,7 +335,7 @@ impl Party {
             state.ended = true;
             // The run must not end while we still count as busy.
             observer::tell_of_end(self.task, &ending);
-            prune::is_over(self.task);
+            prune::note_over(self.task);
             let counts = scheduler.counts_of(self.task);
             // SAFETY: it has no body, and the party ends once.
             unsafe { scheduler.retire(self.task, &ending, &counts, false, Access::Shared) };
