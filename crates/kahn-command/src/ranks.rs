@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use crate::arguments::{RunArguments, Shape};
 use crate::placed::Placed;
@@ -132,7 +133,8 @@ const MOST_RANKS: usize = 64;
 /// Where processes run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RankArguments {
-    /// Runs the network on N ranks within this program; messages between two go over a simulated transport
+    /// Runs the network on N ranks within this program, each with its share of the cores; messages between two go
+    /// over a simulated transport
     #[arg(long, value_name = "N", value_parser = ranks)]
     pub(crate) ranks: Option<usize>,
 
@@ -164,6 +166,13 @@ impl RankArguments {
     /// How many there are, if that is not among what was typed.
     pub(crate) fn untyped(&self) -> Option<usize> {
         self.ranks.filter(|_| self.are_launched)
+    }
+
+    /// How many workers each has if nothing is said of it, if they are in this program.
+    pub(crate) fn workers(&self) -> Option<usize> {
+        let ranks = self.ranks.filter(|_| !self.are_launched)?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Some((cores / ranks).max(1))
     }
 
     /// What the network is built for.
@@ -428,7 +437,9 @@ pub(crate) fn verify(
             let sim = Sim::new(number).seed(seed);
             let options = Options::new().histories();
             let options = match messages {
-                Some(messages) => options.capacity_at_most(capacity(seed, messages)),
+                Some(messages) => options
+                    .capacity_at_most(capacity(seed, messages))
+                    .workers(if seed % 2 == 0 { 1 } else { 2 }),
                 None => options,
             };
             let ran = sim.run_each(&options, |rank, network| {

@@ -4,10 +4,11 @@ mod common;
 
 use common::{numbers, program};
 use std::collections::BTreeMap;
+use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kahn_snet::Program;
 use kahn_snet::boxes::{BoxError, Boxes, Emitter, Tag};
@@ -127,7 +128,8 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
         let mut boxes = Boxes::of(program);
         let most = adds_count(&mut boxes, 20_000, &written);
         let pass = |i: Tag, out: &mut Emitter<'_>| {
-            thread::yield_now();
+            // A while longer than the box before takes for one.
+            (0..100).for_each(|_| hint::spin_loop());
             out.emit(1, (i,))
         };
         boxes.add("pass", pass).expect("it fits");
@@ -139,11 +141,11 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
     });
 }
 
-/// Lets others run until it is over, so often at most.
-fn yields_until(mut patience: u32, is_over: impl Fn() -> bool) {
-    while patience > 0 && !is_over() {
+/// Lets others run until it is over, for so long at most: beside other programs one yield may take milliseconds.
+fn yields_until(patience: Duration, is_over: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_over() && began.elapsed() < patience {
         thread::yield_now();
-        patience -= 1;
     }
 }
 
@@ -153,7 +155,7 @@ fn adds_pass_that_stands(
     boxes: &mut Boxes,
     ahead: &Arc<AtomicUsize>,
     enough: usize,
-    patience: u32,
+    patience: Duration,
 ) {
     let ahead = Arc::clone(ahead);
     let pass = move |i: Tag, out: &mut Emitter<'_>| {
@@ -171,7 +173,7 @@ fn most_before_one_that_stands(program: &Program, options: &Options) -> usize {
     let written = Arc::new(AtomicUsize::new(0));
     let mut boxes = Boxes::of(program);
     let most = adds_count(&mut boxes, 20_000, &written);
-    adds_pass_that_stands(&mut boxes, &most, 10_000, 30_000);
+    adds_pass_that_stands(&mut boxes, &most, 10_000, Duration::from_millis(30));
     let mut sink = Written(Arc::clone(&written), usize::MAX);
     outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
     assert_eq!(written.load(Ordering::SeqCst), 20_000, "{options:?}");
@@ -243,7 +245,7 @@ fn calls_that_each_emit_little_wait_before_they_begin_where_a_box_behind_them_st
         let count = move |_: Tag, out: &mut Emitter<'_>| {
             (0..600).try_for_each(|i| out.emit(1, (Tag(i),)))?;
             // What waits somewhere holds up others as long as one call is long.
-            yields_until(3_000_000, || seen.load(Ordering::SeqCst) > 0);
+            yields_until(Duration::from_secs(3), || seen.load(Ordering::SeqCst) > 0);
             Ok(())
         };
         boxes.add("count", count).expect("it fits");
@@ -257,7 +259,7 @@ fn calls_that_each_emit_little_wait_before_they_begin_where_a_box_behind_them_st
             Ok(())
         };
         boxes.add("tens", tens).expect("it fits");
-        adds_pass_that_stands(&mut boxes, &most, 60_000, 300_000);
+        adds_pass_that_stands(&mut boxes, &most, 60_000, Duration::from_millis(300));
         let mut sink = Written(Arc::clone(&written), usize::MAX);
         outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
         assert_eq!(written.load(Ordering::SeqCst), 60_000, "{options:?}");
@@ -399,7 +401,7 @@ fn the_only_worker_does_not_wait_for_input_that_waits_for_a_box() {
             out.emit(1, (Tag(0),))?;
             seen.wait_for(1)?;
             // Long enough for what would wait for the end of the input, now that there is nothing else to do.
-            yields_until(30_000, || is_read.load(Ordering::SeqCst));
+            yields_until(Duration::from_millis(30), || is_read.load(Ordering::SeqCst));
             out.emit(1, (Tag(1),))
         };
         boxes.add("ask", ask).expect("it fits");
