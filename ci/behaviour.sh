@@ -240,9 +240,10 @@ without_mutation '' -p kahn-net --test held
 without_mutation '' -p kahn-net --lib
 without_mutation '' -p kahn-net --test alike
 without_mutation '' -p kahn-net --test waits
+without_mutation '' -p kahn-net --test loops
 
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
-    's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
+    's/note_dead\(edge\.task\);/let _ = edge;/'
 mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.rs \
     's/!told\.iter\(\)\.all\(rests\) \|\| sent != received/!told.iter().all(rests) || sent < received/'
 mutation what-death-frees-is-not-told '--test random' that_came_to_rest_again_within_a_look ../../kahn/src/network/local.rs \
@@ -311,6 +312,16 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
+mutation roots-asked-once --lib all_prune_only_when roots.rs \
+    's/self\.phase = Phase::Asking \{ answers: vec!\[None; self\.are_gone\.len\(\)\] \};/self.phase = Phase::Gone;/'
+mutation a-root-since-it-told '--test loops' goes_on_while_one_that_sends_no_more ../../kahn/src/deadlock/prune.rs \
+    's/if roots\.are_none\(\) && roots\.are_more\(\) \{/if roots.are_more() \&\& !roots.are_none() {/'
+mutation links-are-roots '--test loops' ends_when_nothing_reads_it ../../kahn/src/channel/process.rs \
+    's/\(attribute::HELPER \| attribute::LINK\)/attribute::HELPER/'
+mutation the-dead-of-ranks-see-on '--test loops' reads_it_waits_for_ever ../../kahn/src/network/local.rs \
+    's/note_dead\((\w+)\.task\);/$1.task.marks.fetch_or(crate::channel::language::mark::DEAD, AcqRel);/g'
+mutation pruned-ends-go-to-ranks '--test loops' is_no_end_on_another ../../kahn/src/network/cut.rs \
+    's/if !end\.is_unobserved\(\) \{/if !end.is_unobserved() || room < u64::MAX {/'
 mutation runs-mix --lib a_rank_receives_in_each_run parcels/mod.rs \
     's/Some\(if run > self\.run \{/Some(if run == u64::MAX {/'
 mutation the-next-run-begins-at-once --lib a_rank_receives_in_each_run parcels/mod.rs \
@@ -577,7 +588,7 @@ mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-eng
 mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned channel/prune.rs \
     's/language::of\(task\)\.to_prune\.note\(task\);//'
 mutation loops-run-on "$laws" a_loop_that_runs_for_ever channel/prune.rs \
-    's/self\.are_gone\.store\(true, Release\);//'
+    's/to_prune\.roots\.are_gone\.store\(true, Release\);//'
 mutation circles-are-reasons "$laws" in_a_ring_that_runs_for_itself network/observed.rs \
     's/let is_founded = founded\(is_root, &may_be_pruned, &observes\);/let _ = founded(is_root, \&may_be_pruned, \&observes);\n            let is_founded = vec![true; count];/'
 mutation what-was-received-founds "$laws" only_one_that_may_be_pruned_sees_its_end network/observed.rs \

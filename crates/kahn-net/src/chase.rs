@@ -23,7 +23,7 @@
 //! | … and some of each does not | | has all release (`Release`), and forgets that |
 //! | all have told that they have done it | | has all release; *watching* |
 //! | released | holds nothing; what follows from a death is done | |
-//! | nothing moves, all look | releases | *watching* |
+//! | nothing moves, all look; or all prune | releases | *watching* |
 //!
 //! What is held is not pruned.
 //!
@@ -295,7 +295,12 @@ impl Chase {
         is_last
     }
 
-    /// All ranks look, and release what they hold.
+    /// Whether not all ranks have told that they have done what they were to do.
+    pub(crate) fn is_freeing(&self) -> bool {
+        matches!(self.phase, Phase::Freeing { .. })
+    }
+
+    /// All ranks release what they hold, for they look, or prune.
     pub(crate) fn cancel(&mut self) {
         self.phase = Phase::Watching;
     }

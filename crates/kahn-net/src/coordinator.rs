@@ -20,10 +20,11 @@
 //! | `Gathering` | all have told in this time that they rest, as many sent as received | all are asked; `Asking` |
 //! | `Asking` | all have answered: the same | all look; `Looking` |
 //! | | … otherwise | `Gathering`, with what they answered |
-//! | `Gathering`, `Asking` | a ring was found meanwhile | an act; `Gathering` |
+//! | `Gathering`, `Asking` | a ring was found meanwhile, or no root is left | an act; `Gathering` |
 //! | `Looking` | all have looked, and something goes on somewhere | an empty act; `Gathering` |
 //! | | … a ring leads through ranks, or something waits for the dead | an act; `Gathering` |
-//! | | … neither | `Over`: stuck, or over budget |
+//! | | … no root is left, and it was not done what follows | an empty act, and another: all prune; `Gathering` |
+//! | | … nothing of that | `Over`: stuck, or over budget |
 //! | any | all have finished, or one has ended or is lost | `Over` |
 //!
 //! # What is stuck
@@ -40,11 +41,13 @@
 //! marks the members, each rank its own, and nothing moves by that. What follows is done in the next look, which
 //! begins when all ranks have told that they have done the act.
 //!
-//! What is stuck while something else moves is found by [`Chase`]. What it has ranks do is an act as well.
+//! What is stuck while something else moves is found by [`Chase`]. What it has ranks do is an act as well; that all
+//! prune when no root is left ([`Roots`]) is one that waits until what the chase has begun is done everywhere.
 
 use crate::chase::{Chase, Freeing};
 use crate::frame::{At, End, Frame, KnownChain, Lead, Sight, Stand, State};
 use crate::rings::rings;
+use crate::roots::Roots;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be said, and to which rank.
@@ -62,6 +65,7 @@ pub(crate) struct Coordinator {
     /// What was dead in an act: all that is looked at from then on is told as dead.
     dead: BTreeSet<At>,
     chase: Chase,
+    roots: Roots,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +86,7 @@ impl Coordinator {
             grown: Vec::new(),
             dead: BTreeSet::new(),
             chase: Chase::default(),
+            roots: Roots::new(ranks),
         }
     }
 
@@ -107,10 +112,43 @@ impl Coordinator {
         }
         if stand.time == self.time && self.chase.freed(rank) {
             let mut says = self.release();
+            says.extend(self.prune());
             says.extend(self.chase());
             return says;
         }
         self.gather()
+    }
+
+    /// A rank tells that it has no root.
+    pub(crate) fn has_no_root(&mut self, rank: usize) -> Vec<Say> {
+        let round = self.roots.told(rank);
+        self.ask_for_roots(round)
+    }
+
+    /// A rank answers whether it has had no root since it told.
+    pub(crate) fn stays_without_root(&mut self, rank: usize, round: u64, stays: bool) -> Vec<Say> {
+        let round = self.roots.answered(rank, round, stays);
+        let mut says = self.ask_for_roots(round);
+        says.extend(self.prune());
+        says
+    }
+
+    fn ask_for_roots(&self, round: Option<u64>) -> Vec<Say> {
+        round.map(|round| self.to_all(&Frame::AskRoot { round })).unwrap_or_default()
+    }
+
+    /// Has all prune, if no root is left and it is time for an act.
+    fn prune(&mut self) -> Vec<Say> {
+        let may_act = match self.phase {
+            Phase::Gathering | Phase::Asking { .. } => !self.chase.is_freeing(),
+            Phase::Looking { .. } | Phase::Over => false,
+        };
+        if !may_act || !self.roots.take_gone() {
+            return Vec::new();
+        }
+        self.chase.cancel();
+        self.next_time();
+        self.to_all(&Frame::Prune { time: self.time })
     }
 
     /// A rank tells of chains that stand.
@@ -209,7 +247,7 @@ impl Coordinator {
         }
         let sights: Vec<Sight> = std::mem::take(sights).into_iter().flatten().collect();
         let mut acts = vec![(Vec::new(), Vec::new()); sights.len()];
-        if sights.iter().any(|sight| sight.goes_on) {
+        if sights.iter().any(|sight| sight.goes_on) || self.roots.are_gone() {
             self.grown.clear();
         } else {
             let found = stuck(&sights);
@@ -246,6 +284,7 @@ impl Coordinator {
         self.next_time();
         let act = |(rank, (grow, dead))| (rank, Frame::Act { time: self.time, grow, dead });
         let mut says: Vec<Say> = acts.into_iter().enumerate().map(act).collect();
+        says.extend(self.prune());
         says.extend(self.chase());
         says
     }

@@ -9,6 +9,9 @@ use crate::files::{Input, Sum};
 use kahn::ranks::{self, CutEnd};
 use serde::{Deserialize, Serialize, Serializer};
 
+/// What ranks say to each other has this form.
+pub(crate) const VERSION: u32 = 8;
+
 /// The most bytes that a frame has.
 pub(crate) const MOST: usize = 1 << 30;
 
@@ -65,6 +68,15 @@ pub(crate) enum Frame<'a> {
     Free { time: u64, grow: Vec<u64>, dead: Vec<u64> },
     /// No chain is held any more, and the number of the time that begins then.
     Release { time: u64 },
+    /// No root is left on a rank; see `roots`.
+    NoRoot,
+    /// Asks whether it has been so since.
+    AskRoot { round: u64 },
+    /// The answer.
+    Root { round: u64, stays: bool },
+    /// No root is left on any rank: what is alive is to be pruned. The number of the time that begins then. No chain is
+    /// held any more.
+    Prune { time: u64 },
     /// A rank was sent something that is not right.
     Refuse { channel: Option<u32>, what: &'a str },
     /// The run is over.

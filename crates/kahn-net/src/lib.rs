@@ -17,6 +17,7 @@
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
 //! | `chase` | … about rings through several ranks, while other parts run |
 //! | `rings` | rings of ends |
+//! | `roots` | whether anything is left that observes others, or all are to prune |
 //! | `rank` | the loop of one rank |
 //! | `one` | … and the network that runs there: one rank over any transport |
 //! | `transport` | what carries bytes between ranks |
@@ -60,6 +61,7 @@ mod parcels;
 mod placement;
 mod rank;
 mod rings;
+mod roots;
 mod sim;
 mod timed;
 mod transport;

@@ -4,7 +4,7 @@
 
 use crate::alike::Gate;
 use crate::files::Input;
-use crate::frame::Frame;
+use crate::frame::{Frame, VERSION};
 use crate::placement::{Placement, RankTable, digests};
 use crate::waits::AskedWaits;
 use crate::watch::Watch;
@@ -145,6 +145,31 @@ impl RankLinks {
     /// Takes it if it is there and may go.
     pub(crate) fn take_told(&self, may_go: impl FnOnce() -> bool) -> Option<Told> {
         self.state.lock().told.take_if(|_| may_go())
+    }
+
+    /// How the network of another rank, in this version, differs from what was built here, if it does.
+    pub(crate) fn compare(
+        &self,
+        version: u32,
+        processes: &[u32],
+        channels: &[u32],
+    ) -> Option<String> {
+        let own = self.hello();
+        let first = |own: &[u32], other: &[u32]| {
+            let place = own.iter().zip(other).position(|(own, other)| own != other);
+            place.or_else(|| (own.len() != other.len()).then(|| own.len().min(other.len())))
+        };
+        let named = |name: Option<String>, kind: &str| match name {
+            Some(name) => format!("{kind} `{name}` is another there, or placed elsewhere"),
+            None => format!("there is one {kind} more"),
+        };
+        if version != VERSION {
+            let what = format!("it is of version {version}, and this one of version {VERSION}");
+            return Some(what);
+        }
+        let process = || Some(named(self.name_of_process(first(&own.0, processes)?), "process"));
+        let channel = || Some(named(self.name_of_channel(first(&own.1, channels)?), "channel"));
+        process().or_else(channel)
     }
 
     /// Which network this rank has built.

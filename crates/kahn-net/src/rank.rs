@@ -14,7 +14,7 @@
 use crate::alike::{Comparison, Difference, Wrong};
 use crate::chase::{Lookout, Looks, Seen};
 use crate::coordinator::{Coordinator, Say};
-use crate::frame::{At, End, Frame, Frames, KnownChain, Lead, Sight, Stand, State, full};
+use crate::frame::{At, End, Frame, Frames, KnownChain, Lead, Sight, Stand, State, VERSION, full};
 use crate::links::{RankLinks, Stage, Told};
 use crate::transport::{Event, Transport};
 use crate::watch::Watched;
@@ -22,9 +22,6 @@ use crate::way::Refusal;
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What ranks say to each other has this form.
-const VERSION: u32 = 7;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,6 +56,8 @@ pub(crate) struct RankLoop<T> {
     files: Comparison,
     /// What the rank told last.
     told: Option<Stand>,
+    /// It has told that no root is left here, and has had none since, as far as is known.
+    has_told_of_roots: bool,
     time: u64,
     chains: Lookout,
     looks: Looks,
@@ -94,6 +93,7 @@ impl<T: Transport> RankLoop<T> {
             coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
             files: Comparison::new(ranks, Vec::new()),
             told: None,
+            has_told_of_roots: false,
             time: 0,
             chains: Lookout::default(),
             looks: Looks::new(now),
@@ -133,6 +133,7 @@ impl<T: Transport> RankLoop<T> {
             if let Some(sums) = self.links.gate.take_sums() {
                 self.say(vec![(0, Frame::Sums { sums })], local.as_ref());
             }
+            self.tell_of_roots(local.as_ref());
             self.tell(local.as_ref());
             self.look_for_chains(local.as_ref());
             self.watched.ask(self.is_over, self.transport.now(), &self.links);
@@ -295,6 +296,8 @@ impl<T: Transport> RankLoop<T> {
                 Frame::Seen(sight) => Some(all.saw(from, sight.clone())),
                 Frame::Stands { chains } => Some(all.stands(from, chains)),
                 Frame::Confirmed { round, stood } => Some(all.confirmed(from, *round, stood)),
+                Frame::NoRoot => Some(all.has_no_root(from)),
+                Frame::Root { round, stays } => Some(all.stays_without_root(from, *round, *stays)),
                 _ => None,
             };
             if let Some(says) = says {
@@ -310,7 +313,7 @@ impl<T: Transport> RankLoop<T> {
         }
         match frame {
             Frame::Hello { version, processes, channels, inputs } => {
-                let compared = match self.compare(*version, processes, channels) {
+                let compared = match self.links.compare(*version, processes, channels) {
                     Some(what) => {
                         Err(Wrong::Differs { rank: from, difference: Difference::Network(what) })
                     }
@@ -361,6 +364,19 @@ impl<T: Transport> RankLoop<T> {
                 }
                 self.time = *time;
             }
+            Frame::AskRoot { round } => {
+                let stays = local.is_none_or(|local| local.stays_without_root());
+                self.has_told_of_roots &= stays;
+                self.say(vec![(0, Frame::Root { round: *round, stays })], local);
+                self.tell_of_roots(local);
+            }
+            Frame::Prune { time } => {
+                if let Some(local) = local {
+                    local.release();
+                    local.prune_all();
+                }
+                self.time = *time;
+            }
             Frame::End(why) => self.end(why, local),
             _ => return Err(format!("what rank {from} does not say")),
         }
@@ -390,6 +406,15 @@ impl<T: Transport> RankLoop<T> {
         }
         self.told = Some(stand);
         self.say(vec![(0, Frame::Stand(stand))], local);
+    }
+
+    /// Tells the coordinator that no root is left here. That comes before what is told of a rank that rests.
+    fn tell_of_roots(&mut self, local: Option<&Arc<dyn Local>>) {
+        let may_tell = !self.is_over && !self.has_told_of_roots;
+        if may_tell && local.is_some_and(|local| local.has_no_root()) {
+            self.has_told_of_roots = true;
+            self.say(vec![(0, Frame::NoRoot)], local);
+        }
     }
 
     fn state(local: Option<&Arc<dyn Local>>) -> Option<State> {
@@ -542,28 +567,6 @@ impl<T: Transport> RankLoop<T> {
         };
         self.say(says, local);
         Ok(())
-    }
-
-    /// How the network of another rank differs, if it does.
-    fn compare(&self, version: u32, processes: &[u32], channels: &[u32]) -> Option<String> {
-        let own = self.links.hello();
-        let first = |own: &[u32], other: &[u32]| {
-            let place = own.iter().zip(other).position(|(own, other)| own != other);
-            place.or_else(|| (own.len() != other.len()).then(|| own.len().min(other.len())))
-        };
-        let named = |name: Option<String>, kind: &str| match name {
-            Some(name) => format!("{kind} `{name}` is another there, or placed elsewhere"),
-            None => format!("there is one {kind} more"),
-        };
-        if version != VERSION {
-            let what = format!("it is of version {version}, and this one of version {VERSION}");
-            return Some(what);
-        }
-        let process =
-            || Some(named(self.links.name_of_process(first(&own.0, processes)?), "process"));
-        let channel =
-            || Some(named(self.links.name_of_channel(first(&own.1, channels)?), "channel"));
-        process().or_else(channel)
     }
 
     /// Gives the transport all that is to go.

@@ -213,8 +213,8 @@ pub trait Links: Send + Sync {
         Vec::new()
     }
 
-    /// Tells that nothing runs here, or hardly anything: it is time to ask whether the rank
-    /// [rests](Local::rest).
+    /// Tells that nothing runs here, or hardly anything, or that no root is left: it is time to ask whether the rank
+    /// [rests](Local::rest), and [has one](Local::has_no_root).
     fn may_rest(&self);
 }
 
@@ -258,6 +258,16 @@ pub trait Local: Send + Sync {
 
     /// Holds no chain any more, and does what follows from what was noted.
     fn release(&self);
+
+    /// Returns whether no root was left here when it was looked last: no process through which others can be
+    /// observed. Where loops are not pruned it is not looked, and that is `false`.
+    fn has_no_root(&self) -> bool;
+
+    /// Returns whether none has been left since it was looked last. If one has come since, it is looked again.
+    fn stays_without_root(&self) -> bool;
+
+    /// Prunes all that is alive here: no root is left on any rank.
+    fn prune_all(&self);
 
     /// Returns what processes wait for here, written down for rank 0; what runs goes on.
     fn waits(&self) -> Vec<u8>;

@@ -112,7 +112,8 @@ impl Told {
     }
 }
 
-fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
+/// Counts what kind of program it is.
+pub(super) fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
     let any = |what: &dyn Fn(&Ending) -> bool| {
         meaning.processes.values().any(|process| what(&process.ending))
     };

@@ -1,6 +1,6 @@
 //! Random networks over several ranks, held against the model as on one.
 
-use super::compare::{broken_by, told};
+use super::compare::{broken_by, tally_meaning, told};
 use super::interpreter::interpret;
 use super::program::{How, Program};
 use super::replayed::write_all;
@@ -56,11 +56,7 @@ impl<R: OverRanks> Campaign for Ranked<R> {
             return Err(Trouble::Refused("has a party outside"));
         }
         let meaning = interpret(program, None).map_err(|_| Trouble::Refused("does not end"))?;
-        if meaning.ends_by_pruning_of_loops {
-            return Err(Trouble::Refused(
-                "ends for nothing sees a loop, which may lead over ranks",
-            ));
-        }
+        tally_meaning(&meaning, tally);
         quiet();
         let mut first = None;
         for number in 0..self.runs {

@@ -9,8 +9,8 @@
 use crate::chase::Lookout;
 use crate::coordinator::{Coordinator, Say};
 use crate::frame::{At, End, Frame, KnownChain, Stand, State};
+use roots::RankRoots;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::BuildHasher;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Op {
@@ -31,6 +31,8 @@ struct Program {
     busy: Option<usize>,
     /// Processes that may be pruned whenever they wait.
     prunable: BTreeSet<usize>,
+    /// From which step on each process is a root, if it ever is; `None` where loops are not pruned.
+    roots: Option<Vec<usize>>,
     /// How often each rank looks for chains.
     looks: u32,
 }
@@ -77,6 +79,7 @@ struct RankState {
     chains: Lookout,
     held: BTreeSet<usize>,
     looks: u32,
+    roots: RankRoots,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +93,8 @@ struct World {
     /// From rank to rank.
     frames: BTreeMap<(usize, usize), VecDeque<Frame<'static>>>,
     over: Option<End>,
+    /// No rank had a root at some moment.
+    had_no_root: bool,
     /// Rings that were freed.
     freed: u32,
     /// Times that a ring was asked for.
@@ -105,6 +110,7 @@ enum Step {
     Down(usize),
     Deliver(usize, usize),
     Tell(usize),
+    TellOfRoots(usize),
     Look(usize),
 }
 
@@ -132,6 +138,7 @@ impl World {
             chains: Lookout::default(),
             held: BTreeSet::new(),
             looks: program.looks,
+            roots: RankRoots::default(),
         };
         Self {
             at: vec![0; program.processes.len()],
@@ -142,6 +149,7 @@ impl World {
             coordinator: Coordinator::new(program.ranks),
             frames: BTreeMap::new(),
             over: None,
+            had_no_root: false,
             freed: 0,
             asked: 0,
         }
@@ -152,8 +160,9 @@ impl World {
         let mut world = Self::new(program);
         for _ in 0..steps {
             let all = world.steps(program);
-            let is_early =
-                |step: &&Step| !matches!(step, Step::Look(_) | Step::Tell(_) | Step::Prune(_));
+            let is_early = |step: &&Step| {
+                matches!(step, Step::Process(_) | Step::Up(_) | Step::Down(_) | Step::Deliver(..))
+            };
             let Some(step) = all.iter().find(is_early) else { break };
             world.step(program, *step);
         }
@@ -194,10 +203,11 @@ impl World {
     }
 
     fn can_prune(&self, program: &Program, process: usize) -> bool {
-        program.prunable.contains(&process)
-            && !self.dead.contains(&process)
+        let with_loops = || self.prunes_all(program, process) && !self.is_root(program, process);
+        let may_prune = program.prunable.contains(&process) && !self.can_go_on(program, process);
+        !self.dead.contains(&process)
             && self.op(program, process).is_some()
-            && !self.can_go_on(program, process)
+            && (may_prune || with_loops())
     }
 
     fn can_up(&self, program: &Program, channel: usize) -> bool {
@@ -207,8 +217,10 @@ impl World {
 
     fn can_close(&self, program: &Program, channel: usize) -> bool {
         let one = &self.channels[channel];
-        let is_over = self.pruned.contains(&program.channels[channel].0) && one.held == 0;
-        is_over && program.is_cut(channel) && !one.has_closed && one.sent < one.granted
+        let from = program.channels[channel].0;
+        let is_over = self.pruned.contains(&from) && one.held == 0;
+        let is_told = !self.prunes_all(program, from);
+        is_over && is_told && program.is_cut(channel) && !one.has_closed && one.sent < one.granted
     }
 
     fn can_down(&self, program: &Program, channel: usize) -> bool {
@@ -258,6 +270,9 @@ impl World {
             if stand.state == State::Rests && rank.told != Some(stand) {
                 steps.push(Step::Tell(number));
             }
+            if self.may_tell_of_roots(program, number) {
+                steps.push(Step::TellOfRoots(number));
+            }
             if rank.looks > 0 {
                 steps.push(Step::Look(number));
             }
@@ -281,13 +296,18 @@ impl World {
     }
 
     fn step(&mut self, program: &Program, step: Step) {
+        self.do_step(program, step);
+        self.had_no_root |= self.has_no_root(program);
+    }
+
+    fn do_step(&mut self, program: &Program, step: Step) {
         match step {
             Step::Process(process) => {
                 let op = self.op(program, process).expect("it can go on");
                 let moves = self.moves_message(program, op);
                 match op {
                     // To none, or the end.
-                    _ if !moves => {}
+                    _ if !moves => self.check_end(program, process, op),
                     Send(channel) => self.channels[channel].held += 1,
                     Receive(channel) if program.is_cut(channel) => {
                         self.channels[channel].held_there -= 1;
@@ -298,6 +318,7 @@ impl World {
                     }
                 }
                 self.at[process] += 1;
+                self.note_root(program, process);
             }
             Step::Up(number) => {
                 let (from, to, _) = program.channels[number];
@@ -356,6 +377,11 @@ impl World {
                 let stand = self.stand(program, rank);
                 self.ranks[rank].told = Some(stand);
                 self.say_to_0(program, rank, Frame::Stand(stand));
+            }
+            Step::TellOfRoots(rank) => {
+                self.ranks[rank].roots =
+                    RankRoots { has_told: true, are_more: false, ..self.ranks[rank].roots };
+                self.say_to_0(program, rank, Frame::NoRoot);
             }
             Step::Look(rank) => {
                 self.ranks[rank].looks -= 1;
@@ -417,6 +443,26 @@ impl World {
             Frame::Confirmed { round, stood } => {
                 let says = self.coordinator.confirmed(from, round, &stood);
                 self.decided(program, says);
+            }
+            Frame::NoRoot => {
+                let says = self.coordinator.has_no_root(from);
+                self.decided(program, says);
+            }
+            Frame::Root { round, stays } => {
+                let says = self.coordinator.stays_without_root(from, round, stays);
+                self.decided(program, says);
+            }
+            Frame::AskRoot { round } => {
+                let roots = &mut self.ranks[to].roots;
+                let stays = roots.has_told && !roots.are_more;
+                roots.has_told &= stays;
+                self.say_to_0(program, to, Frame::Root { round, stays });
+            }
+            Frame::Prune { time } => {
+                assert!(self.had_no_root, "all prune while there is a root: {self:?}");
+                self.ranks[to].held.clear();
+                self.ranks[to].roots.prunes_all = true;
+                self.ranks[to].time = time;
             }
             Frame::Ask { round } => {
                 let stand = self.stand(program, to);
@@ -533,32 +579,6 @@ fn small(channel: usize) -> u32 {
     u32::try_from(channel).expect("it is small")
 }
 
-/// Tries all orders; how many states there are, and in how many of them nothing more can be done.
-fn explore(
-    program: &Program,
-    start: World,
-    is_good_end: impl Fn(&World) -> bool,
-) -> (usize, usize) {
-    // By a number of 64 bits: that two of some millions have the same is as good as impossible.
-    let (hasher, mut known) = (foldhash::quality::FixedState::with_seed(1), BTreeSet::new());
-    let (mut left, mut ends) = (vec![start], 0);
-    while let Some(world) = left.pop() {
-        let steps = world.steps(program);
-        if steps.is_empty() {
-            ends += 1;
-            assert!(is_good_end(&world), "it ends like this: {world:?}");
-        }
-        for step in steps {
-            let mut next = world.clone();
-            next.step(program, step);
-            if known.insert(hasher.hash_one(&next)) {
-                assert!(known.len() < 5_000_000, "there are too many states");
-                left.push(next);
-            }
-        }
-    }
-    (known.len(), ends)
-}
-
+mod roots;
 mod tests;
 mod waits;

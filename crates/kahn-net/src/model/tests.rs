@@ -1,6 +1,34 @@
 //! All orders of small networks, and many of random ones.
 
 use super::*;
+use std::hash::BuildHasher;
+
+/// Tries all orders; how many states there are, and in how many of them nothing more can be done.
+fn explore(
+    program: &Program,
+    start: World,
+    is_good_end: impl Fn(&World) -> bool,
+) -> (usize, usize) {
+    // By a number of 64 bits: that two of some millions have the same is as good as impossible.
+    let (hasher, mut known) = (foldhash::quality::FixedState::with_seed(1), BTreeSet::new());
+    let (mut left, mut ends) = (vec![start], 0);
+    while let Some(world) = left.pop() {
+        let steps = world.steps(program);
+        if steps.is_empty() {
+            ends += 1;
+            assert!(is_good_end(&world), "it ends like this: {world:?}");
+        }
+        for step in steps {
+            let mut next = world.clone();
+            next.step(program, step);
+            if known.insert(hasher.hash_one(&next)) {
+                assert!(known.len() < 5_000_000, "there are too many states");
+                left.push(next);
+            }
+        }
+    }
+    (known.len(), ends)
+}
 
 /// A generator of small numbers, SplitMix64.
 struct Draw(u64);
@@ -23,6 +51,7 @@ fn three(codes: [&[Op]; 3]) -> Program {
         channels: vec![(0, 1, 1), (1, 2, 1), (2, 0, 1)],
         busy: None,
         prunable: BTreeSet::new(),
+        roots: None,
         looks: 0,
     }
 }
@@ -138,7 +167,7 @@ fn random(draw: &mut Draw) -> Program {
     }
     let prunable = (0..count).filter(|_| draw.below(4) == 0).collect();
     let busy = (draw.below(2) == 0).then(|| draw.below(ranks));
-    Program { ranks, processes, channels, busy, prunable, looks: u32::MAX }
+    Program { ranks, processes, channels, busy, prunable, roots: None, looks: u32::MAX }
 }
 
 #[test]
@@ -167,4 +196,46 @@ fn no_ring_that_is_freed_is_none_in_random_networks() {
     }
     println!("{networks} networks, {asked} times asked, {freed} times freed");
     assert!(freed > asked / 2 && freed < asked, "{freed} rings of {asked}");
+}
+
+/// The second and the third process send each other what comes, and the second one message to a root, the first.
+fn loop_and_root(codes: [&[Op]; 3]) -> Program {
+    Program {
+        channels: vec![(1, 0, 1), (1, 2, 1), (2, 1, 1)],
+        roots: Some(vec![0, usize::MAX, usize::MAX]),
+        ..three(codes)
+    }
+}
+
+#[test]
+fn all_prune_only_when_no_root_is_left_in_any_order_and_then_they_do() {
+    let plain = loop_and_root([
+        &[Receive(0)],
+        &[Send(1), Send(0), Receive(2), Send(1), Receive(2)],
+        &[Receive(1), Send(2), Receive(1), Send(2)],
+    ]);
+    let mut on_two = plain.clone();
+    (on_two.ranks, on_two.processes[1].0, on_two.processes[2].0) = (2, 0, 1);
+    // The third gives up its sender, and receives one more.
+    let becomes_root = Program {
+        roots: Some(vec![0, usize::MAX, 2]),
+        ..loop_and_root([
+            &[Receive(0)],
+            &[Send(1), Receive(2), Send(0), Send(1), Receive(2)],
+            &[Receive(1), Send(2), Receive(1)],
+        ])
+    };
+    for (program, busy, steps) in
+        [(&on_two, None, 0), (&plain, Some(1), 10), (&becomes_root, Some(1), 10)]
+    {
+        let program = Program { busy, ..program.clone() };
+        let (states, ends) = explore(&program, World::after(&program, steps), |world| {
+            let is_over =
+                |process| world.op(&program, process).is_none() || world.dead.contains(&process);
+            let all_are_over = (0..program.processes.len()).all(is_over);
+            world.over.is_some() || world.had_no_root && all_are_over
+        });
+        println!("{states} states, {ends} ends");
+        assert!(states > 100 && ends > 0, "{states} states, {ends} ends");
+    }
 }

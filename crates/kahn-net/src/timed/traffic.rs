@@ -55,6 +55,8 @@ pub struct Traffic {
     pub termination: Share,
     /// What finds rings of waits while other parts run.
     pub chase: Share,
+    /// What finds out that no process is left through which others can be observed, and has loops pruned then.
+    pub roots: Share,
     /// What ranks tell before they run: what they have built.
     pub start: Share,
     /// What ends the run, and tells then what ran where.
@@ -118,6 +120,9 @@ impl Traffic {
             | Frame::Confirmed { .. }
             | Frame::Free { .. }
             | Frame::Release { .. } => &mut self.chase,
+            Frame::NoRoot | Frame::AskRoot { .. } | Frame::Root { .. } | Frame::Prune { .. } => {
+                &mut self.roots
+            }
             Frame::Hello { .. } | Frame::Sum | Frame::Sums { .. } | Frame::Begin => &mut self.start,
             Frame::Refuse { .. }
             | Frame::End(_)

@@ -40,9 +40,10 @@ pub(crate) mod attribute {
 }
 
 /// Whether a process is a root, through which others can be observed: it is never pruned, or was created while the
-/// network ran. What works for another is none, for it has no ends.
+/// network ran. What works for another is none, for it has no ends; nor is a link, for what it stands for is on
+/// another rank.
 pub(crate) fn is_root(identity: Identity, attributes: u8) -> bool {
-    attributes & attribute::HELPER == 0
+    attributes & (attribute::HELPER | attribute::LINK) == 0
         && (attribute::is_never_pruned(attributes) || !was_there(identity, attributes))
 }
 

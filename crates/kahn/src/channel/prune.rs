@@ -34,9 +34,16 @@
 //! *None is left if none is found.* Only roots create processes, and the table of processes is locked while
 //! the resolver looks, so none is created meanwhile. A process that gives up its last sender says so before
 //! that takes effect; if any has while the resolver looked, it looks again.
+//!
+//! On several ranks each looks at its own, and says when none is left there; rank 0 asks each again whether that is so
+//! yet (crate `kahn-net`, `roots`), and has all prune what they have.
+//!
+//! *None acts on an end that is none.* What is pruned so ends channels that others read, which are to be pruned, too.
+//! So all are marked before the first may be pruned, and one that sees such an end is pruned before its next
+//! operation. Ranks do not mark all at one moment; so from then on they tell each other of no end (`network::cut`).
 
-use super::language::{self, Worker, mark};
-use super::process::{self, InNetwork};
+use super::language::{self, Kahn, Worker, mark};
+use super::process::{self, InNetwork, attribute};
 use kahn_engine::sync::{Access, AtomicBool, AtomicPtr, Mutex, Ordering::*, fence};
 use kahn_engine::task::Task;
 use kahn_engine::{Scheduler, TaskRef, WorkerCore};
@@ -56,13 +63,17 @@ pub(crate) struct ToPrune {
 /// What is known of the roots of a network whose loops are pruned.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    /// One that was alive when it was looked for; null in a network whose loops are not pruned.
+    /// Set before anything runs; not in a network whose loops are not pruned.
+    are_looked_for: AtomicBool,
+    /// One that was alive when it was looked for, if any was found.
     watched: AtomicPtr<Task>,
     /// That one is over.
     is_lost: AtomicBool,
     /// A process has become one since the resolver last began to look.
     are_more: AtomicBool,
-    /// None is left.
+    /// None was left when the resolver looked last.
+    are_none: AtomicBool,
+    /// None is left, on no rank.
     are_gone: AtomicBool,
 }
 
@@ -70,9 +81,9 @@ impl Roots {
     /// Watches this one, unless it is no root, or over.
     pub(crate) fn watch(&self, task: TaskRef) -> bool {
         let is_over = |task: TaskRef| task.marks.load(Acquire) & mark::OVER != 0;
-        let is_root = process::is_root(task.info().identity, task.attributes())
-            || task.marks.load(Acquire) & mark::SENDS_NO_MORE != 0;
-        if !is_root || is_over(task) {
+        let has_become_one = || task.marks.load(Acquire) & mark::SENDS_NO_MORE != 0;
+        let is_root = process::is_root(task.info().identity, task.attributes());
+        if !(is_root || has_become_one()) || is_over(task) {
             return false;
         }
         self.watched.store(task.as_ptr().cast_mut(), Relaxed);
@@ -88,8 +99,10 @@ impl Roots {
 
     /// The resolver begins to look at all processes.
     pub(crate) fn begin_look(&self) {
+        self.are_looked_for.store(true, Relaxed);
         // Acquire: it sees that those that have said so are roots.
         self.are_more.swap(false, Acquire);
+        self.are_none.store(false, Relaxed);
     }
 
     /// Whether one may have been overlooked since.
@@ -98,9 +111,14 @@ impl Roots {
         self.are_more.load(Relaxed)
     }
 
-    /// None is left: all that is alive may be pruned.
-    pub(crate) fn set_gone(&self) {
-        self.are_gone.store(true, Release);
+    /// None was found.
+    pub(crate) fn set_none(&self) {
+        self.are_none.store(true, Release);
+    }
+
+    /// Whether none was left when the resolver looked last.
+    pub(crate) fn are_none(&self) -> bool {
+        self.are_none.load(Acquire)
     }
 
     /// Whether none is left.
@@ -180,27 +198,50 @@ pub(crate) fn lose_observer(task: TaskRef, access: Access) {
     }
 }
 
+/// No root is left, on no rank: has all pruned that is alive.
+pub(crate) fn prune_all(scheduler: &Scheduler) {
+    let to_prune = &scheduler.language::<Kahn>().to_prune;
+    let mut all = scheduler.table.lock().all();
+    // A link ends with its reader: that may be dead, and must not see an end.
+    all.retain(|task| task.attributes() & attribute::LINK == 0);
+    for task in &all {
+        task.marks.fetch_or(mark::PRUNE, Release);
+    }
+    // Not before: what sees the end of one that is pruned ends before it acts on it.
+    to_prune.roots.are_gone.store(true, Release);
+    all.iter().copied().for_each(let_foreign_look);
+    let mut noted = to_prune.noted.lock();
+    noted.extend(all);
+    to_prune.ask();
+    drop(noted);
+    let_a_worker_look(scheduler);
+}
+
 /// Marks a process that is to be pruned, and has it woken for it.
 pub(crate) fn prune(task: TaskRef) {
-    mark_to_prune(task);
+    task.marks.fetch_or(mark::PRUNE, Release);
+    let_foreign_look(task);
     language::of(task).to_prune.note(task);
     let_a_worker_look(Scheduler::of(task));
 }
 
-/// Marks a process that is to be pruned, which may be parked at a channel.
-pub(crate) fn mark_to_prune(task: TaskRef) {
-    task.marks.fetch_or(mark::PRUNE, Release);
+/// A process was marked: it may wait for something foreign for a long time.
+fn let_foreign_look(task: TaskRef) {
     if let Some(foreign) = task.foreign_if_any() {
-        // It may wait for something foreign for a long time: let it look.
         foreign.wake();
     }
+}
+
+/// Whether the process that has this end is in a network of which no root is left.
+pub(super) fn are_roots_gone(task: TaskRef) -> bool {
+    language::of(task).to_prune.roots.are_gone()
 }
 
 /// A process gives up its last sender, which takes effect after this.
 pub(super) fn note_last_sender(task: TaskRef) {
     // Relaxed: as below.
     let roots = &language::of(task).to_prune.roots;
-    if !roots.watched.load(Relaxed).is_null() {
+    if roots.are_looked_for.load(Relaxed) && task.attributes() & attribute::LINK == 0 {
         task.marks.fetch_or(mark::SENDS_NO_MORE, Release);
         roots.are_more.store(true, Release);
     }
@@ -210,8 +251,8 @@ pub(super) fn note_last_sender(task: TaskRef) {
 pub(crate) fn note_over(task: TaskRef) {
     let to_prune = &language::of(task).to_prune;
     let watched = &to_prune.roots.watched;
-    // Relaxed: set before anything runs, and never null again.
-    if watched.load(Relaxed).is_null() || Scheduler::of(task).is_ending() {
+    // Relaxed: set before anything runs.
+    if !to_prune.roots.are_looked_for.load(Relaxed) || Scheduler::of(task).is_ending() {
         return;
     }
     task.marks.fetch_or(mark::OVER, Release);

@@ -8,6 +8,7 @@ use super::closing;
 use super::fast_path::{FastPath, fast_path, fast_path_to_send, publish};
 use super::language::Worker;
 use super::process::InNetwork;
+use super::prune;
 use super::raw::{ChannelRef, End, flag, kind};
 use super::receiver::{PublishTaken, record_untyped};
 use super::table::ChannelTable;
@@ -208,6 +209,11 @@ impl UntypedEnd {
     /// Whether the process that had the sender has failed; asked when nothing more comes.
     pub(crate) fn has_failed(&self) -> bool {
         self.channel.has_flag(flag::FAILED)
+    }
+
+    /// Whether no root of the network is left.
+    pub(crate) fn is_unobserved(&self) -> bool {
+        self.channel.owner(self.end).is_some_and(prune::are_roots_gone)
     }
 
     /// Waits for room and sends nothing; the end is a sender.

@@ -58,7 +58,7 @@ pub(crate) use prune::watch_root;
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::events;
-use crate::channel::language::{Kahn, mark};
+use crate::channel::language::mark;
 use crate::channel::prune::note_over;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::{ChannelTable, Kept};
@@ -414,14 +414,8 @@ impl Resolver {
     /// Marks processes as dead, and the channels to them as dead ends.
     fn declare_dead(&self, dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
         let mut any = false;
-        // Of several ranks, what waits on one may wait for what is not known to be dead on another.
-        let is_whole = scheduler.language::<Kahn>().settles.get().is_none();
         for &task in dead {
-            let is_new = task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
-            if is_new && is_whole {
-                note_over(task);
-            }
-            any |= is_new;
+            any |= note_dead(task);
         }
         if any { self.mark_dead_ends(scheduler, table) } else { Found::Nothing }
     }
@@ -460,6 +454,15 @@ fn wake_late(scheduler: &Scheduler, table: &ChannelTable) -> bool {
         any |= channel.has_flag(flag::DEAD_END) && wake_sender(channel, scheduler);
     }
     any
+}
+
+/// Notes that a process waits for good; `true` if that is new.
+pub(crate) fn note_dead(task: TaskRef) -> bool {
+    let is_new = task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
+    if is_new {
+        note_over(task);
+    }
+    is_new
 }
 
 pub(crate) fn is_dead(task: TaskRef) -> bool {

@@ -30,8 +30,7 @@ use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
 use crate::channel::language::Kahn;
 use crate::channel::language::mark;
-use crate::channel::process::attribute;
-use crate::channel::prune::mark_to_prune;
+use crate::channel::prune::prune_all;
 use crate::channel::raw::told;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
@@ -53,14 +52,11 @@ impl Resolver {
             return false;
         }
         let mut state = self.lock.lock();
+        if to_prune.roots.take_lost() {
+            watch_root(&mut state.root, scheduler);
+        }
         let new = to_prune.take_new();
-        let unobserved = if to_prune.roots.take_lost() {
-            watch_root(&mut state.root, scheduler)
-        } else {
-            Vec::new()
-        };
-        let marked = new.into_iter().chain(unobserved);
-        state.to_prune.extend(marked.map(|task| Marked { task, parked: None }));
+        state.to_prune.extend(new.into_iter().map(|task| Marked { task, parked: None }));
         state.to_prune.retain_mut(|marked| marked.is_left(scheduler));
         let last_grace = scheduler.last_grace();
         let before = state.to_prune.len();
@@ -78,40 +74,48 @@ impl Resolver {
     }
 }
 
+impl Resolver {
+    /// Whether no root has been left here since it was looked last. If one has become one, it is looked again.
+    pub(crate) fn stays_without_root(&self, scheduler: &Scheduler) -> bool {
+        let mut state = self.lock.lock();
+        let roots = &scheduler.language::<Kahn>().to_prune.roots;
+        if roots.are_none() && roots.are_more() {
+            watch_root(&mut state.root, scheduler);
+            return false;
+        }
+        roots.are_none()
+    }
+}
+
 /// Places of the table that are looked at in one go.
 const SOME: usize = 64;
 
-/// Watches the next root in the table of processes, from the place of the last one on. If none is left, all that
-/// are alive may be pruned: returns them, marked.
-pub(crate) fn watch_root(place: &mut usize, scheduler: &Scheduler) -> Vec<TaskRef> {
-    let roots = &scheduler.language::<Kahn>().to_prune.roots;
-    let all = {
-        let table = scheduler.table.lock();
-        let places = table.part(0..0).1;
-        let first = *place / SOME * SOME;
-        loop {
-            roots.begin_look();
-            for start in (first..places).step_by(SOME).chain((0..first).step_by(SOME)) {
-                let mut some = table.part(start..places.min(start + SOME)).0;
-                if some.any(|task| roots.watch(task)) {
-                    *place = start;
-                    return Vec::new();
-                }
-            }
-            if !roots.are_more() {
-                break;
+/// Watches the next root in the table of processes, from the place of the last one on. If none is left, all that are
+/// alive may be pruned, unless another rank has one.
+pub(crate) fn watch_root(place: &mut usize, scheduler: &Scheduler) {
+    let kahn = scheduler.language::<Kahn>();
+    let roots = &kahn.to_prune.roots;
+    let table = scheduler.table.lock();
+    let places = table.part(0..0).1;
+    let first = *place / SOME * SOME;
+    loop {
+        roots.begin_look();
+        for start in (first..places).step_by(SOME).chain((0..first).step_by(SOME)) {
+            let mut some = table.part(start..places.min(start + SOME)).0;
+            if some.any(|task| roots.watch(task)) {
+                *place = start;
+                return;
             }
         }
-        roots.set_gone();
-        let mut all = table.all();
-        // A link ends with its reader: that may be dead, and must not see an end.
-        all.retain(|task| task.attributes() & attribute::LINK == 0);
-        all
-    };
-    for &task in &all {
-        mark_to_prune(task);
+        if !roots.are_more() {
+            break;
+        }
     }
-    all
+    roots.set_none();
+    drop(table);
+    if kahn.network.is_without_root() {
+        prune_all(scheduler);
+    }
 }
 
 impl Marked {

@@ -18,6 +18,7 @@
 //! | what ends | at its own link | on the way | at the far link |
 //! |---|---|---|---|
 //! | the sender, cleanly or not | the uplink receives the end, after all messages | `closes` | the downlink ends in the same way, so the channel does there |
+//! | … when no root is left | the same | nothing: what reads it there is pruned, too, but may not know yet | the downlink ends with its reader |
 //! | the receiver leaves | the downlink is pruned: it has no reader | `departs` | the uplink is marked and pruned, so the sender loses its reader |
 //! | the receiver is dead | the downlink is told, and waits for good | the same | the same |
 //! | the run | links are dropped and tell nothing | | |
@@ -374,7 +375,9 @@ async fn uplink(
             None => break,
         }
     }
-    links.closes(channel, end.has_failed());
+    if !end.is_unobserved() {
+        links.closes(channel, end.has_failed());
+    }
     Ok(())
 }
 

@@ -48,6 +48,12 @@ impl OfNetwork for Joined {
         }
     }
 
+    fn is_without_root(&self) -> bool {
+        let core = self.core();
+        let elsewhere = core.as_ref().and_then(|core| core.cut.get());
+        elsewhere.inspect(|cut| cut.by.may_rest()).is_none()
+    }
+
     fn stuck(&self, worker: &Worker) {
         if let Some(core) = self.core() {
             core.stuck(worker);

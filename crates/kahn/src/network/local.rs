@@ -6,12 +6,12 @@
 
 use super::core::{Core, Verdict};
 use super::cut::CutNetwork;
-use crate::channel::language::{Kahn, mark};
+use crate::channel::language::Kahn;
 use crate::channel::process::attribute;
 use crate::channel::prune;
 use crate::channel::raw::{ChannelRef, End};
 use crate::deadlock::walk::{Edge, edge_of};
-use crate::deadlock::{Found, is_dead};
+use crate::deadlock::{Found, is_dead, note_dead};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
 use kahn_report::observe::Subject;
@@ -105,7 +105,7 @@ impl Local for HereLocal {
         core.beside_parties(|alive| {
             let way = owner_at(cut, alive, end).and_then(way_from);
             for edge in way.into_iter().flat_map(|(way, _)| way) {
-                edge.task.marks.fetch_or(mark::DEAD, AcqRel);
+                note_dead(edge.task);
             }
         });
     }
@@ -138,7 +138,7 @@ impl Local for HereLocal {
         let Some(core) = self.0.upgrade() else { return };
         core.resolver().hold(|_| {
             for wait in core.waits_on(chain).into_iter().flatten() {
-                wait.task.marks.fetch_or(mark::DEAD, AcqRel);
+                note_dead(wait.task);
             }
         });
     }
@@ -148,6 +148,22 @@ impl Local for HereLocal {
         let _ = core.resolver().release(&core.scheduler, &core.channels);
         if core.scheduler.language::<Kahn>().to_prune.has_any() {
             core.scheduler.look_again();
+        }
+    }
+
+    fn has_no_root(&self) -> bool {
+        let roots = |core: Arc<Core>| core.scheduler.language::<Kahn>().to_prune.roots.are_none();
+        self.0.upgrade().is_none_or(roots)
+    }
+
+    fn stays_without_root(&self) -> bool {
+        let stays = |core: Arc<Core>| core.resolver().stays_without_root(&core.scheduler);
+        self.0.upgrade().is_none_or(stays)
+    }
+
+    fn prune_all(&self) {
+        if let Some(core) = self.0.upgrade() {
+            prune::prune_all(&core.scheduler);
         }
     }
 
