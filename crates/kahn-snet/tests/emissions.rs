@@ -142,6 +142,7 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
 }
 
 /// Lets others run until it is over, for so long at most: beside other programs one yield may take milliseconds.
+#[expect(clippy::disallowed_methods, reason = "it is how long, and nothing of what comes out")]
 fn yields_until(patience: Duration, is_over: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_over() && began.elapsed() < patience {

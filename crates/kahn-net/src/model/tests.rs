@@ -226,7 +226,7 @@ fn all_prune_only_when_no_root_is_left_in_any_order_and_then_they_do() {
         ])
     };
     for (program, busy, steps) in
-        [(&on_two, None, 0), (&plain, Some(1), 10), (&becomes_root, Some(1), 10)]
+        [(&on_two, None, 0), (&plain, Some(1), 10), (&becomes_root, Some(1), 4)]
     {
         let program = Program { busy, ..program.clone() };
         let (states, ends) = explore(&program, World::after(&program, steps), |world| {
