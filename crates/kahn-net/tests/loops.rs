@@ -2,7 +2,7 @@
 
 use kahn::testing;
 use kahn::{Channel, Network, Options, Process, ProcessEnd, Receiver, Report, Summary};
-use kahn_net::{Event, OneRank, Placement, Sim, Transport};
+use kahn_net::{Event, OneRank, Placement, Ran, Sim, Transport};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -16,21 +16,26 @@ fn wired(name: &str) -> Channel<u64> {
 type Build = fn(&mut Network<'static>);
 
 /// On one rank, and on two to four, with one worker and two. Processes of these names are placed in turn, 2 on the
-/// first rank, so loops lead over ranks.
+/// first rank, so loops lead over ranks. What was received is the same as far as it was received.
 fn everywhere(processes: &[usize], build: Build, check: fn(&Report)) {
+    let mut first = None::<Ran<()>>;
     for ranks in 1..=4 {
         for seed in 0..12 {
-            let options = Options::new().workers(1 + seed % 2).capacity(1);
+            let options = Options::new().workers(1 + seed % 2).capacity(1).histories();
             let place = |sim: Sim, number: &usize| {
                 sim.place(format!("{number}"), (number + 2 * ranks - 2) % ranks)
             };
             let sim = processes.iter().fold(Sim::new(ranks).seed(seed as u64), place);
             let ran = testing::within(Duration::from_secs(60), |_| sim.run(&options, build));
-            let report = match ran {
-                Ok(ran) => ran.report,
-                Err(error) => error.report().unwrap_or_else(|| panic!("{error}")).clone(),
-            };
-            check(&report);
+            match ran {
+                Ok(ran) => {
+                    check(&ran.report);
+                    let difference = first.as_ref().and_then(|first| first.difference(&ran));
+                    assert_eq!(difference, None, "{ranks} ranks, seed {seed}");
+                    first.get_or_insert(ran);
+                }
+                Err(error) => check(error.report().unwrap_or_else(|| panic!("{error}"))),
+            }
         }
     }
 }
