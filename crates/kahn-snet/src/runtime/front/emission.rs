@@ -75,6 +75,7 @@ impl Worker<'_, '_> {
     /// Ends an emission.
     pub(super) fn end_emission(&mut self, emission: &mut Emission, rec: &Rec) {
         self.take_up(emission, rec);
+        self.role.ahead += emission.ahead;
         self.hand_out(emission, None);
         if emission.long {
             self.shared.threads.backlogs.end();
@@ -124,13 +125,15 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Has a call wait before it begins while a backlog holds it up: each emits little perhaps, and all of
-    /// them much.
+    /// Has a call wait before it begins while a backlog holds it up, if those before it have emitted much: each
+    /// emits little perhaps, and all of them much.
     pub(super) fn begin_emission(&mut self, emission: &mut Emission, rec: &Rec) {
         let idle = &self.shared.idle;
-        if !self.shared.threads.backlogs.are_noted() || self.role.flushing || idle.is_over() {
+        let is_asked = self.role.ahead >= MOST_AHEAD && self.shared.threads.backlogs.are_noted();
+        if !is_asked || self.role.flushing || idle.is_over() {
             return;
         }
+        self.role.ahead = 0;
         if emission.origin.as_ref().is_some_and(|it| it.at.is_some())
             && self.is_held_up(emission, rec)
         {

@@ -39,6 +39,8 @@ pub(super) struct Role {
     pub(super) backlog: Option<Arc<Mailbox>>,
     pub(super) stolen: u64,
     pub(super) activations: u64,
+    /// What its calls have emitted since one was last asked whether it may begin.
+    pub(super) ahead: usize,
     /// What is to be handed on before all else.
     pub(super) emitted: Option<LeftOutputs>,
 }
@@ -60,6 +62,7 @@ impl Role {
             backlog: None,
             stolen: 0,
             activations: 0,
+            ahead: 0,
             emitted: None,
         }
     }
