@@ -202,6 +202,8 @@ mutation watches-without-fence prune::a_loop channel/prune.rs \
     's/fence\(SeqCst\);\s*(!is_over\(task\))/$1/'
 mutation watches-without-second-look prune::a_loop channel/prune.rs \
     's/fence\(SeqCst\);\s*!is_over\(task\)/true/'
+mutation one-is-pruned-before-all-are-marked prune::what_sees channel/prune.rs \
+    's/(    for task in &all \{\s+task\.marks\.fetch_or\(mark::PRUNE, Release\);\s+\}\n)(.*?)(    to_prune\.roots\.are_gone\.store\(true, Release\);\n)/$3$1/s'
 mutation a-lost-root-is-forgotten prune::a_loop channel/prune.rs \
     's/ \|\| self\.roots\.is_lost\.load\(Relaxed\)//'
 

@@ -8,7 +8,7 @@ use crate::channel::closing::mark_dead_end;
 use crate::channel::language::{Kahn, Worker};
 use crate::channel::raw::ChannelRef;
 use crate::{Accounting, Detection, Network, Options, Receiver, Sender};
-use kahn_engine::sync::{Arc, Ordering::*, Parker, thread};
+use kahn_engine::sync::{Arc, AtomicBool, Ordering::*, Parker, thread};
 use kahn_engine::task::TaskRef;
 use kahn_engine::{Language, Probe};
 use kahn_report::Ending;
@@ -136,6 +136,48 @@ fn a_loop_is_pruned_when_the_last_of_two_roots_ends() {
         rest(&model, 0);
         Driven::work(&model.core, 0, [process]);
         assert!(process.has_ended(), "it goes on");
+    });
+}
+
+/// No root is left, and one of a loop is pruned while another is not marked yet, perhaps: that sees its end, and does no
+/// other operation after it, though a third reads it yet.
+#[test]
+fn what_sees_the_end_of_one_that_is_pruned_with_it_does_nothing_more() {
+    check(1, || {
+        let model = Arc::new(Driven::new());
+        let (to_right, from_left, _) = model.channel::<u32>("to right", 1, Vec::new());
+        let (to_left, from_right, _) = model.channel::<u32>("to left", 1, Vec::new());
+        let (to_third, of_right, _) = model.channel::<u32>("to third", 1, Vec::new());
+        let (back, from_third, _) = model.channel::<u32>("back", 1, Vec::new());
+        let has_gone_on = Arc::new(AtomicBool::new(false));
+        let code = async |(mut from, mut to): (Receiver<u32>, Sender<u32>)| {
+            to.send(1).await;
+            from.recv().await;
+        };
+        let left = model.process_as(plan("left", false), (from_right, to_right), code);
+        let is_seen = Arc::clone(&has_gone_on);
+        let ports = (from_left, to_left, to_third, from_third);
+        let code = async move |ports: (Receiver<u32>, Sender<u32>, Sender<u32>, Receiver<u32>)| {
+            let (mut from, _to_left, mut to_third, _from_third) = ports;
+            while from.recv().await.is_some() {}
+            to_third.send(1).await;
+            is_seen.store(true, Relaxed);
+        };
+        let right = model.process_as(plan("right", false), ports, code);
+        let code = async |(_of_right, _back): (Receiver<u32>, Sender<u32>)| {};
+        model.process_as(plan("third", false), (of_right, back), code);
+        let root = model.process("root", (), async |()| {});
+        model.ready();
+        model.core.watch_root();
+        let other = {
+            let model = Arc::clone(&model);
+            thread::spawn(move || Driven::work(&model.core, 1, [left, right]))
+        };
+        Driven::work(&model.core, 0, [root]);
+        rest(&model, 0);
+        other.join().expect("the other worker does not panic");
+        rest(&model, 0);
+        assert!(!has_gone_on.load(Relaxed), "it goes on behind an end that is none");
     });
 }
 
