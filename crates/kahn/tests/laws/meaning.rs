@@ -92,9 +92,9 @@ impl Network {
         });
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
-        // What waits for ever counts if it goes on anyway, or could be pruned in no run.
+        // Where loops are pruned, what waits for ever counts if it could be pruned in no run.
         let is_left =
-            |place: usize| !self.processes[place].ended && (self.goes_on(place) || !cut[place]);
+            |place: usize| !self.processes[place].ended && !(self.prunes_loops && cut[place]);
         let class = if (0..cut.len()).any(is_left) {
             Class::Deadlock
         } else if failures.is_empty() {
