@@ -1,6 +1,8 @@
 //! What a network comes to, once the interpreter has run it to its end.
 
 use super::interpreter::{Network, Process, Queue};
+use super::program::Step;
+use std::iter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -77,6 +79,45 @@ impl Network {
         }
     }
 
+    /// Which other each process waits for that has not ended: it receives, and nothing comes.
+    fn waits_for(&self, place: usize) -> Option<usize> {
+        let process = &self.processes[place];
+        let Some(Step::Recv(channel)) = process.program.steps.get(process.next) else {
+            return None;
+        };
+        self.processes.iter().position(|other| {
+            let senders = [&other.program.senders[..], &other.dropped].concat();
+            !other.ended && senders.contains(channel)
+        })
+    }
+
+    /// Of those that wait for ever and may be `cut`, which would be left by all that read them in some run: a reader that
+    /// waits for ever for something else leaves none waiting, and one that is free may be gone.
+    fn free(&self, cut: &[bool]) -> Vec<bool> {
+        let leads = |from: usize, to: usize| {
+            let next = |at: &usize| self.waits_for(*at);
+            iter::successors(Some(from), next).take(1 + self.processes.len()).any(|at| at == to)
+        };
+        let mut free = vec![false; cut.len()];
+        loop {
+            let is_free = |place: usize| {
+                let stays = |channel: &usize| {
+                    let holds =
+                        |other: &Process| !other.ended && other.program.receivers.contains(channel);
+                    let reader = self.processes.iter().position(holds);
+                    reader.is_some_and(|reader| leads(reader, place) && !free[reader])
+                };
+                let process = &self.processes[place];
+                !process.ended && cut[place] && !process.last.iter().any(stays)
+            };
+            let now: Vec<bool> = (0..cut.len()).map(is_free).collect();
+            if now == free {
+                return free;
+            }
+            free = now;
+        }
+    }
+
     pub(super) fn meaning(mut self) -> Meaning {
         self.processes.iter_mut().filter(|process| !process.ended).for_each(Process::note_last);
         let cut = self.cut();
@@ -92,9 +133,12 @@ impl Network {
         });
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
-        // Where loops are pruned, what waits for ever counts if it could be pruned in no run.
-        let is_left =
-            |place: usize| !self.processes[place].ended && !(self.prunes_loops && cut[place]);
+        // What waits for ever counts if it goes on anyway and none could leave it before, or could be pruned in no run.
+        let free = self.free(&cut);
+        let is_left = |place: usize| {
+            let counts = self.goes_on(place) && !(self.prunes_loops && free[place]);
+            !self.processes[place].ended && (counts || !cut[place])
+        };
         let class = if (0..cut.len()).any(is_left) {
             Class::Deadlock
         } else if failures.is_empty() {
