@@ -292,7 +292,7 @@ proptest! {
         let plan = Choices(choices.iter(), CALM).plan();
         // Every sixth schedule, beginning anywhere: all of them come about in the end.
         for schedule in schedules().iter().skip(first).step_by(6) {
-            check(&plan, &schedule);
+            check(&plan, schedule);
         }
     }
 }
@@ -317,7 +317,7 @@ proptest! {
         let (report, _) = plan.run(&Schedule::sequential(64));
         let expected = told_of_failures(&report);
         for schedule in schedules().iter().skip(first).step_by(4) {
-            check(&plan, &schedule);
+            check(&plan, schedule);
             let (report, _) = plan.run(schedule);
             assert_eq!(told_of_failures(&report), expected, "{schedule:?}\n{plan:#?}\n{report}");
         }
