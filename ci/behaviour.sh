@@ -313,7 +313,7 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
 mutation roots-asked-once --lib all_prune_only_when roots.rs \
-    's/self\.phase = Phase::Asking \{ answers: vec!\[None; self\.are_gone\.len\(\)\] \};/self.phase = Phase::Gone;/'
+    's/self\.phase = Phase::Asking \{ answers: vec!\[None; self\.has_told\.len\(\)\] \};/self.phase = Phase::Gone;/'
 mutation a-root-since-it-told '--test loops' goes_on_while_one_that_sends_no_more ../../kahn/src/deadlock/prune.rs \
     's/if roots\.are_none\(\) && roots\.are_more\(\) \{/if roots.are_more() \&\& !roots.are_none() {/'
 mutation links-are-roots '--test loops' ends_when_nothing_reads_it ../../kahn/src/channel/process.rs \

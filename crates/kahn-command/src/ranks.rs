@@ -419,7 +419,7 @@ fn capacity(seed: u64, messages: u64) -> u32 {
 }
 
 /// Runs the network of a program on these numbers of ranks and compares outputs, and what its processes came to.
-/// The first run has the capacities of the network.
+/// The first run has the capacities of the network, the others one and two workers on each rank in turn.
 pub(crate) fn verify(
     name: &str,
     prepared: &dyn Prepared,

@@ -23,7 +23,7 @@
 //! | `Gathering`, `Asking` | a ring was found meanwhile, or no root is left | an act; `Gathering` |
 //! | `Looking` | all have looked, and something goes on somewhere | an empty act; `Gathering` |
 //! | | … a ring leads through ranks, or something waits for the dead | an act; `Gathering` |
-//! | | … no root is left, and it was not done what follows | an empty act, and another: all prune; `Gathering` |
+//! | | … no root is left on any rank, and they have not pruned yet | an empty act, and another: all prune; `Gathering` |
 //! | | … nothing of that | `Over`: stuck, or over budget |
 //! | any | all have finished, or one has ended or is lost | `Over` |
 //!

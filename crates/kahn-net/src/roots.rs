@@ -16,9 +16,9 @@
 //!
 //! Let `t` be a moment after the last rank told and before the first was asked. Each rank had none when it told, and
 //! had none in between until it answered, for only a root creates processes, and what has become one since is noted.
-//! So at `t` none had one. What becomes a root after that could have been pruned at `t`. (A rank may not see yet that one of
-//! its threads has made a process a root. But what came of that has not come to any other rank either, or the question
-//! would have come after it; so it is as if it were later than `t`.) ∎
+//! So at `t` none had one. What becomes a root after that could have been pruned at `t`. (A rank may not see yet that
+//! one of its threads has made a process a root. But what came of that has not come to any other rank either, or the
+//! question would have come after it; so it is as if it were later than `t`.) ∎
 //!
 //! # Why it is found
 //!
@@ -31,8 +31,8 @@
 /// What rank 0 knows of the roots of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Roots {
-    /// The ranks that have told that they have none.
-    are_gone: Vec<bool>,
+    /// By rank: whether it has told that it has none, and has not denied it since.
+    has_told: Vec<bool>,
     round: u64,
     phase: Phase,
 }
@@ -52,20 +52,20 @@ enum Phase {
 
 impl Roots {
     pub(crate) fn new(ranks: usize) -> Self {
-        Self { are_gone: vec![false; ranks], round: 0, phase: Phase::Gathering }
+        Self { has_told: vec![false; ranks], round: 0, phase: Phase::Gathering }
     }
 
     /// A rank tells that it has none. The round in which all are to be asked now, if they are.
     pub(crate) fn told(&mut self, rank: usize) -> Option<u64> {
-        self.are_gone[rank] = true;
+        self.has_told[rank] = true;
         self.ask()
     }
 
     fn ask(&mut self) -> Option<u64> {
-        let are_all = self.phase == Phase::Gathering && self.are_gone.iter().all(|gone| *gone);
+        let are_all = self.phase == Phase::Gathering && self.has_told.iter().all(|told| *told);
         are_all.then(|| {
             self.round += 1;
-            self.phase = Phase::Asking { answers: vec![None; self.are_gone.len()] };
+            self.phase = Phase::Asking { answers: vec![None; self.has_told.len()] };
             self.round
         })
     }
@@ -77,7 +77,7 @@ impl Roots {
             return None;
         }
         answers[rank] = Some(stays);
-        self.are_gone[rank] &= stays;
+        self.has_told[rank] &= stays;
         if answers.iter().any(Option::is_none) {
             return None;
         }

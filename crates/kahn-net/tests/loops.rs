@@ -51,6 +51,15 @@ fn is_pruned(report: &Report, names: &[&str]) {
     }
 }
 
+/// It has finished: these processes by themselves, and those were pruned.
+fn is_finished(report: &Report, finished: &[&str], pruned: &[&str]) {
+    assert!(report.is_success(), "{report}");
+    is_pruned(report, pruned);
+    for name in finished {
+        assert_eq!(*ending(report, name), ProcessEnd::Finished, "{name}: {report}");
+    }
+}
+
 /// Processes 0 and 1 send each other what is larger by one each time, and 0 sends it out as well.
 fn around(network: &mut Network<'static>) -> Receiver<u64> {
     let (to_1, from_0) = network.channel_with(wired("to 1").initial([1]));
@@ -82,11 +91,7 @@ fn a_loop_over_ranks_ends_when_nothing_reads_it_any_more() {
                 }
             });
         },
-        |report| {
-            assert!(report.is_success(), "{report}");
-            is_pruned(report, &["0", "1"]);
-            assert_eq!(*ending(report, "2"), ProcessEnd::Finished);
-        },
+        |report| is_finished(report, &["2"], &["0", "1"]),
     );
 }
 
@@ -110,13 +115,7 @@ fn a_loop_over_ranks_goes_on_while_one_that_sends_no_more_reads_it() {
             });
             network.process("sink", few, async |mut few| while few.recv().await.is_some() {});
         },
-        |report| {
-            assert!(report.is_success(), "{report}");
-            is_pruned(report, &["0", "1"]);
-            for name in ["3", "sink"] {
-                assert_eq!(*ending(report, name), ProcessEnd::Finished);
-            }
-        },
+        |report| is_finished(report, &["3", "sink"], &["0", "1"]),
     );
 }
 
@@ -151,7 +150,7 @@ fn a_loop_over_ranks_ends_when_what_reads_it_waits_for_ever() {
     );
 }
 
-/// Nothing reads them but each other: each sends on what comes, and tells what is on the next rank.
+/// The second reads the first, and is read by one that has enough after two.
 #[test]
 fn two_loops_over_ranks_end_with_what_reads_the_last() {
     everywhere(
@@ -171,10 +170,7 @@ fn two_loops_over_ranks_end_with_what_reads_the_last() {
                 assert_eq!((sums.recv().await, sums.recv().await), (Some(1), Some(3)));
             });
         },
-        |report| {
-            assert!(report.is_success(), "{report}");
-            is_pruned(report, &["0", "1", "2"]);
-        },
+        |report| is_finished(report, &["takes"], &["0", "1", "2"]),
     );
 }
 
@@ -259,8 +255,8 @@ fn with_a_rank_that_hears_late(options: &Options, build: Build) -> Report {
     })
 }
 
-/// Processes 0 and 1 send each other what comes, and what is read on the first rank comes from 0. What 1 sends when that
-/// is at its end comes to 2, on the same rank.
+/// Processes 0 and 1 send each other what comes, and what is read on the first rank comes from 0. What 1 sends when
+/// that is at its end comes to 2, on the same rank.
 #[test]
 fn what_is_pruned_on_one_rank_is_no_end_on_another() {
     static SEEN: AtomicU64 = AtomicU64::new(0);

@@ -81,8 +81,8 @@ pub(crate) trait OfNetwork: Send + Sync {
     fn look_from(&self, task: TaskRef);
     /// Processes may have to be woken that are to be pruned; the caller is in no operation.
     fn wake_to_prune(&self);
-    /// No root is left here; whether none is on any other rank: if that is to be found out, it is told.
-    fn is_without_root(&self) -> bool;
+    /// No root is left here: `true` if there is no other rank. If there are others, it is told.
+    fn tell_no_root(&self) -> bool;
     /// Nothing is busy: look for rings; give the verdict if nothing is pending.
     fn stuck(&self, worker: &Worker);
     /// A process has ended and some end of its was not dropped: the channel's name.

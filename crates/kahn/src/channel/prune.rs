@@ -73,7 +73,7 @@ pub(crate) struct Roots {
     are_more: AtomicBool,
     /// None was left when the resolver looked last.
     are_none: AtomicBool,
-    /// None is left, on no rank.
+    /// None is left on any rank.
     are_gone: AtomicBool,
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn lose_observer(task: TaskRef, access: Access) {
     }
 }
 
-/// No root is left, on no rank: has all pruned that is alive.
+/// No root is left on any rank: has all pruned that is alive.
 pub(crate) fn prune_all(scheduler: &Scheduler) {
     let to_prune = &scheduler.language::<Kahn>().to_prune;
     let mut all = scheduler.table.lock().all();
@@ -232,7 +232,7 @@ fn let_foreign_look(task: TaskRef) {
     }
 }
 
-/// Whether the process that has this end is in a network of which no root is left.
+/// Whether no root is left in the network of this process, on any rank.
 pub(super) fn are_roots_gone(task: TaskRef) -> bool {
     language::of(task).to_prune.roots.are_gone()
 }

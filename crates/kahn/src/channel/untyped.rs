@@ -211,7 +211,7 @@ impl UntypedEnd {
         self.channel.has_flag(flag::FAILED)
     }
 
-    /// Whether no root of the network is left.
+    /// Whether no root of the network is left on any rank.
     pub(crate) fn is_unobserved(&self) -> bool {
         self.channel.owner(self.end).is_some_and(prune::are_roots_gone)
     }

@@ -72,9 +72,7 @@ impl Resolver {
         scheduler.language::<Kahn>().to_prune.keep_asking(!to_prune.is_empty());
         to_prune.len() < before
     }
-}
 
-impl Resolver {
     /// Whether no root has been left here since it was looked last. If one has become one, it is looked again.
     pub(crate) fn stays_without_root(&self, scheduler: &Scheduler) -> bool {
         let mut state = self.lock.lock();
@@ -113,7 +111,7 @@ pub(crate) fn watch_root(place: &mut usize, scheduler: &Scheduler) {
     }
     roots.set_none();
     drop(table);
-    if kahn.network.is_without_root() {
+    if kahn.network.tell_no_root() {
         prune_all(scheduler);
     }
 }

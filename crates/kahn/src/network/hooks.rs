@@ -48,7 +48,7 @@ impl OfNetwork for Joined {
         }
     }
 
-    fn is_without_root(&self) -> bool {
+    fn tell_no_root(&self) -> bool {
         let core = self.core();
         let elsewhere = core.as_ref().and_then(|core| core.cut.get());
         elsewhere.inspect(|cut| cut.by.may_rest()).is_none()

@@ -14,12 +14,11 @@
 //! | is in reserve        | none                | a role is given to it: *works*                                |
 //!
 //! A call waits before it begins, if a backlog holds it up, and calls of its role have emitted 512 records since one
-//! was asked so. And it waits when it hands on what it emitted,
-//! if (a) no thread has come to where that is, or (b) a backlog holds it up; and if it has emitted 512 records
-//! since it last waited, or the last a millisecond ago.
+//! was asked so. And it waits when it hands on what it emitted, if (a) no thread has come to where that is, or (b) a
+//! backlog holds it up; and if it has emitted 512 records since it last waited, or the last a millisecond ago.
 //!
-//! So of what a call has emitted there are inside, at most: those 512, and as many of each role; what makes a backlog, wherever
-//! there is one; and what workers have in their hands. And no call waits for ever:
+//! So of what a call has emitted there are inside, at most: those 512, and as many of each role; what makes a backlog,
+//! wherever there is one; and what workers have in their hands. And no call waits for ever:
 //!
 //! | what a call waits for                       | comes, because                                           |
 //! |---------------------------------------------|----------------------------------------------------------|
