@@ -84,7 +84,8 @@ fn what_the_page_says_can_be_typed() {
     assert!(lines > 9, "{lines} lines");
     // Nearly each line waits for room for one; with room for two pages hardly any does.
     let [slow, roomy, split] = room[..] else { panic!("{room:?}") };
-    assert!(slow > 10_000 && roomy < 2_000 && split < 20_000, "{room:?}");
+    // How far it falls depends on what else the machine does, so the bounds are wide.
+    assert!(slow > 10_000 && roomy < slow / 4 && split < slow, "{room:?}");
     let sealed = ["sealed.txt", "roomy.txt", "split.txt"].map(|name| fs::read(folder.join(name)));
     let [slow, roomy, split] = sealed.map(|text| text.expect("it is there"));
     assert!(slow.len() > 100_000 && slow == roomy && slow == split, "the result is the same");
