@@ -38,6 +38,8 @@ without_mutation '' -p kahn --test memory
 
 # --- policies -----------------------------------------------------------------------------------
 
+mutation a-part-searches-as-the-whole "$laws" shares_the_cores_leaves ../../kahn-engine/src/scheduler/config.rs \
+    's/workers\.min\(settings\.cores\) \/ 2/workers.min(cores) \/ 2/'
 mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-policies/src/ws_last.rs \
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
 mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-policies/src/ws_cur.rs \
@@ -242,6 +244,7 @@ without_mutation '' -p kahn-net --test alike
 without_mutation '' -p kahn-net --test waits
 without_mutation '' -p kahn-net --test loops
 
+mutation ranks-take-all-cores '--test laws' share_its_cores within.rs 's/\.cores_shared_by\(all\.len\(\)\)//'
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/note_dead\(edge\.task\);/let _ = edge;/'
 mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.rs \
@@ -421,7 +424,7 @@ mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs
 mutation pin-does-nothing "$laws" a_pinned_worker ../../kahn-engine/src/worker/dispatch.rs \
     's/if self\.scheduler\(\)\.settings\(\)\.pin \{/if false \&\& self.scheduler().settings().pin {/'
 mutation workers-do-nothing "$laws" workers_without_a_thread ../../kahn-engine/src/run/plan.rs \
-    's/schedule\.workers\.unwrap_or_else\(cores\)/cores()/'
+    's/schedule\.workers\.unwrap_or_else\(\|\|/Some(cores()).unwrap_or_else(||/'
 mutation detection-does-nothing "$laws" without_detection_a_network network/run.rs \
     's/Resolver::new\(options\.detection\)/Resolver::new(Detection::Deferred)/'
 mutation capacity-does-nothing "$laws" counters_fit_together channel/capacities.rs \

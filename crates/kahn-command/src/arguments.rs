@@ -517,8 +517,8 @@ impl RunArguments {
         let mut options = Options::new().policy(policy).seed(shape.seed).pin(*pin);
         // The user of a command has not the source of its programs.
         options = options.places(false);
-        if let Some(workers) = workers.or_else(|| self.ranks.workers()) {
-            options = options.workers(workers);
+        if let Some(workers) = workers {
+            options = options.workers(*workers);
         }
         if let Some(capacity) = capacity {
             options = options.capacity(*capacity);

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::thread;
 
 use crate::arguments::{RunArguments, Shape};
 use crate::placed::Placed;
@@ -166,13 +165,6 @@ impl RankArguments {
     /// How many there are, if that is not among what was typed.
     pub(crate) fn untyped(&self) -> Option<usize> {
         self.ranks.filter(|_| self.are_launched)
-    }
-
-    /// How many workers each has if nothing is said of it, if they are in this program.
-    pub(crate) fn workers(&self) -> Option<usize> {
-        let ranks = self.ranks.filter(|_| !self.are_launched)?;
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Some((cores / ranks).max(1))
     }
 
     /// What the network is built for.

@@ -107,6 +107,7 @@ pub fn settings() -> Settings {
         logged: false,
         looks: true,
         pin: false,
+        cores: crate::sync::system::cores(),
         solo: false,
         listed_processes: usize::MAX,
     }

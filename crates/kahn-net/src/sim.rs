@@ -197,7 +197,7 @@ impl Sim {
     /// Runs the network that `build` writes down, once on each rank.
     ///
     /// `build` is called on every rank, and must build the same there; what it returns on rank 0, where the results
-    /// are, is returned.
+    /// are, is returned. The ranks [share the cores](Options::cores_shared_by).
     ///
     /// # Examples
     ///

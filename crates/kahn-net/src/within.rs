@@ -1,4 +1,4 @@
-//! Ranks within one program: for each a thread that runs its network, and one for its exchange.
+//! Ranks within one program, which share its cores: for each a thread that runs its network, and one for its exchange.
 
 use crate::NetError;
 use crate::one::{Exchange, OneRank, Ran};
@@ -14,6 +14,7 @@ pub(crate) fn run<'env, R>(
     build: impl Fn(usize, &mut Network<'env>) -> R + Sync,
 ) -> Result<Ran<R>, NetError> {
     let build = &build;
+    let options = &options.clone().cores_shared_by(all.len());
     thread::scope(|scope| {
         let (mut networks, mut exchanges) = (Vec::new(), Vec::new());
         let mut first = None;

@@ -47,6 +47,17 @@ fn is_the_same<R, T: Debug + PartialEq>(build: Build<R>, take: fn(R) -> T, seeds
     }
 }
 
+#[test]
+fn ranks_of_one_program_share_its_cores() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for ranks in 1..=3 {
+        let ran = Sim::new(ranks).run(&Options::new(), pipeline).expect("it runs");
+        assert_eq!(ran.report.workers, ranks * (cores / ranks).max(1), "{ranks} ranks");
+    }
+    let ran = Sim::new(3).run(&Options::new().workers(2), pipeline).expect("it runs");
+    assert_eq!(ran.report.workers, 6);
+}
+
 fn pipeline(network: &mut Network<'static>) -> Output<Vec<u64>> {
     let (out, mut numbers) = network.channel_with(wired("stage 0"));
     network.process("count", out, async |mut out| out.send_all(0..60).await);

@@ -213,6 +213,15 @@ schedule_options! { Options {
     /// ```
     workers,
     /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// // A thousand runs at once: one worker each.
+    /// let run = csp::run(Options::new().cores_shared_by(1000), async |_scope| ())?;
+    /// assert_eq!(run.report.workers, 1);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    cores_shared_by,
+    /// ```
     /// use kahn_csp::policy::SEQUENTIAL;
     /// use kahn_csp::{self as csp, Options};
     ///

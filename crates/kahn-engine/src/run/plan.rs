@@ -11,6 +11,11 @@ use crate::thread::ThreadSet;
 use crate::worker::WorkerCore;
 use kahn_report::log::Log;
 
+/// The cores that one of so many runs has, all at the same time.
+fn part_of_cores(runs: usize) -> usize {
+    (cores() / runs).max(1)
+}
+
 /// Why nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -48,7 +53,7 @@ impl RunPlan {
         }
         let policy = &schedule.policy;
         let workers = match policy.threads() {
-            Threads::AsAsked => schedule.workers.unwrap_or_else(cores),
+            Threads::AsAsked => schedule.workers.unwrap_or_else(|| part_of_cores(schedule.runs)),
             Threads::One | Threads::OnePerProcess => 1,
         };
         let threads = ThreadSet::start(workers, Arc::new(ThreadDoor::with(schedule.threads)));
@@ -112,6 +117,7 @@ impl RunPlan {
             logged: log.is_some(),
             looks,
             pin: schedule.pin,
+            cores: part_of_cores(schedule.runs),
             solo: threads.workers() == 1 && !own_threads && only_pooled,
             listed_processes: schedule.listed,
         };

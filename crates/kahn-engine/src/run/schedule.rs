@@ -28,6 +28,8 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pub(super) workers: Option<usize>,
+    /// Runs that go on at the same time, with this one.
+    pub(super) runs: usize,
     pub(super) policy: PolicyChoice,
     pub(super) seed: u64,
     pub(super) pin: bool,
@@ -52,6 +54,7 @@ impl Default for Schedule {
     fn default() -> Self {
         Self {
             workers: None,
+            runs: 1,
             policy: PolicyChoice::default(),
             seed: 0,
             pin: false,
@@ -81,6 +84,19 @@ impl Schedule {
     pub fn workers(mut self, workers: usize) -> Self {
         assert!(workers > 0, "a network needs a worker at least");
         self.workers = Some(workers);
+        self
+    }
+
+    /// Says that so many runs go on at the same time, this one among them, and share the cores. Each has a worker
+    /// for each core of its part, one at least, if [`workers`](Self::workers) is not set; and those that have nothing
+    /// to do sleep at once where the part is one core: they would look for work on a core that another run needs.
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn cores_shared_by(mut self, runs: usize) -> Self {
+        assert!(runs > 0, "this run is one of them");
+        self.runs = runs;
         self
     }
 
@@ -191,6 +207,7 @@ impl Schedule {
 macro_rules! schedule_options {
     ($options:ty {
         $(#[$workers:meta])* workers,
+        $(#[$cores_shared_by:meta])* cores_shared_by,
         $(#[$policy:meta])* policy,
         $(#[$seed:meta])* seed,
         $(#[$pin:meta])* pin,
@@ -218,6 +235,23 @@ macro_rules! schedule_options {
             #[must_use]
             pub fn workers(mut self, workers: usize) -> Self {
                 self.schedule = self.schedule.workers(workers);
+                self
+            }
+
+            /// Says that so many runs go on at the same time, this one among them, and share the cores. Each
+            /// has a worker for each core of its part, one at least, if [`workers`](Self::workers) is not set;
+            /// and those that have nothing to do sleep at once where the part is one core: they would look
+            /// for work on a core that another run needs.
+            ///
+            /// # Examples
+            ///
+            $(#[$cores_shared_by])*
+            ///
+            /// # Panics
+            /// Panics if it is 0.
+            #[must_use]
+            pub fn cores_shared_by(mut self, runs: usize) -> Self {
+                self.schedule = self.schedule.cores_shared_by(runs);
                 self
             }
 

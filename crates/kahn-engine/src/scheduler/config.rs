@@ -30,6 +30,8 @@ pub struct Settings {
     pub looks: bool,
     /// Each worker keeps to one core.
     pub pin: bool,
+    /// Cores that no other run needs at the same time.
+    pub cores: usize,
     /// One worker and no other thread: no atomics on the message path.
     pub solo: bool,
     /// Ended processes that the report lists one by one.
@@ -65,7 +67,7 @@ pub struct Config {
     pub most_awake: usize,
     /// Workers beyond those: so many sleep while all cores are in use.
     pub(crate) surplus: usize,
-    /// Workers that may search at once: one for every two that may be awake.
+    /// Workers that may search at once: one for every two that have a core each.
     pub(crate) most_searching: usize,
     /// When the policy is asked again where processes belong, if it wants to be.
     pub balance: Option<Balance>,
@@ -97,7 +99,7 @@ impl Config {
             Reach::EveryWorker => cores,
             Reach::OneWorker => usize::MAX,
         };
-        let most_searching = workers.min(cores) / 2;
+        let most_searching = workers.min(settings.cores) / 2;
         let again_after = run_queues.placing().and_then(Placing::again_after);
         let balance = again_after.map(Balance::new);
         let places = Places::new(workers);

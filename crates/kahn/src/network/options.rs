@@ -302,6 +302,26 @@ schedule_options! { Options {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     workers,
+    /// Two networks at once, each by half of the cores:
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    /// use std::thread;
+    ///
+    /// let sum = |from: u64| {
+    ///     let mut network = Network::new();
+    ///     let numbers = network.source("numbers", from..from + 10);
+    ///     let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    ///     network.run_with(Options::new().cores_shared_by(2)).map(|_report| sum.take())
+    /// };
+    /// let (one, other) = thread::scope(|scope| {
+    ///     let other = scope.spawn(|| sum(10));
+    ///     (sum(0), other.join().expect("it does not panic"))
+    /// });
+    /// assert_eq!((one?, other?), (Some(45), Some(145)));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    cores_shared_by,
     /// ```
     /// use kahn::policy::SEQUENTIAL;
     /// use kahn::{Network, Options};

@@ -1,5 +1,5 @@
 //! More workers than cores: no more of them are awake than there are cores, unless some do not get
-//! on; and nobody may wait for ever for one that is kept asleep.
+//! on; and nobody may wait for ever for one that is kept asleep. Cores that are shared with other runs.
 
 use super::schedules::run;
 use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Turn};
@@ -7,6 +7,7 @@ use kahn::{Network, Options, Process, Receiver, Sender, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 /// Every worker has a queue that no other looks into; processes from outside go round.
 #[derive(Debug)]
@@ -60,6 +61,32 @@ fn private_queues_of_many_workers_are_all_served() {
         assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
         assert_eq!(all.take(), Some((8..208).collect()), "{workers} workers");
     }
+}
+
+/// How many workers a run under these options has, and how often they looked for work in vain.
+fn workers_and_searches(options: Options) -> (usize, u64) {
+    let mut network = Network::new();
+    let numbers = network.source("numbers", 0..2_000_u32);
+    let next = network.map("next", numbers, |n| n + 1);
+    let all = network.collect("all", next);
+    let report = run(network, options.capacity(1));
+    assert_eq!(all.take(), Some((1..2_001).collect()));
+    let searches = report.worker_reports.iter().map(|worker| worker.spins).sum();
+    (report.workers, searches)
+}
+
+#[test]
+fn a_run_that_shares_the_cores_leaves_them_to_others_when_it_has_nothing_to_do() {
+    let cores = available_parallelism().map_or(1, usize::from);
+    assert_eq!(workers_and_searches(Options::new().cores_shared_by(1)).0, cores);
+    let half = workers_and_searches(Options::new().cores_shared_by(2)).0;
+    assert_eq!(half, (cores / 2).max(1));
+    assert_eq!(workers_and_searches(Options::new().cores_shared_by(cores + 1)).0, 1);
+    let two = Options::new().workers(2);
+    let (workers, searches) = workers_and_searches(two.clone().cores_shared_by(cores));
+    assert_eq!((workers, searches), (2, 0));
+    let (workers, searches) = workers_and_searches(two);
+    assert_eq!((workers, searches > 0), (2, cores > 1));
 }
 
 /// Opens when so many threads have come.
