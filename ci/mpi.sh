@@ -114,6 +114,10 @@ for program in "${programs[@]}"; do
         ranks $n "$target/debug/kahn-mpi" run $program | cmp - "$target/one"
     done
 done
+# Ranks that may run on the same cores share them.
+ranks 4 --bind-to none "$target/debug/kahn-mpi" run hamming 10 --report > /dev/null 2> "$target/one"
+part=$(($(nproc) / 4 > 1 ? $(nproc) / 4 : 1))
+grep -q ", $((4 * part)) workers " "$target/one" || { echo "4 ranks do not share $(nproc) cores:"; cat "$target/one"; exit 1; }
 # Each rank has the file; one that has none, or another, ends the run, and its number and the path are told.
 mkdir -p "$target/in0" "$target/in1"
 mv "$text" "$target/in0/text.txt"

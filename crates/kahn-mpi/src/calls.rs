@@ -1,4 +1,4 @@
-//! The calls of MPI that are made, all by one thread: none waits, but the first and the last one.
+//! The calls of MPI that are made, all by one thread: none waits, but those at the beginning and the last one.
 //!
 //! Errors of MPI end the job: that is MPI's default, and there is nothing to go on with.
 
@@ -13,6 +13,8 @@ use std::ptr;
 pub(crate) struct Mpi {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
+    /// Those on this machine, with this one.
+    pub(crate) ranks_here: usize,
     /// It stays on its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -62,6 +64,24 @@ fn test(request: &mut ffi::MPI_Request) -> Option<(i32, i32)> {
     Some((status.MPI_SOURCE, bytes))
 }
 
+/// How many ranks are on this machine, with this one: all ranks ask at once, when MPI has begun.
+fn ranks_here() -> usize {
+    let mut ranks = 0;
+    // SAFETY: the constant is MPI's own.
+    let mut here = unsafe { ffi::RSMPI_COMM_NULL };
+    // SAFETY: MPI has begun, and each rank makes this call, between its first and any other.
+    unsafe {
+        let (all, kind, info) =
+            (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
+        ffi::MPI_Comm_split_type(all, kind, 0, info, &raw mut here);
+    }
+    // SAFETY: the call above has made it.
+    unsafe { ffi::MPI_Comm_size(here, &raw mut ranks) };
+    // SAFETY: as above, and nothing is under way in it.
+    unsafe { ffi::MPI_Comm_free(&raw mut here) };
+    place(ranks)
+}
+
 impl Mpi {
     /// Begins; `None` if it has begun in this program before, or gives no thread to call it by.
     pub(crate) fn begin() -> Option<Self> {
@@ -85,7 +105,12 @@ impl Mpi {
         unsafe { ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &raw mut rank) };
         // SAFETY: as above.
         unsafe { ffi::MPI_Comm_size(ffi::RSMPI_COMM_WORLD, &raw mut ranks) };
-        Some(Self { rank: place(rank), ranks: place(ranks), _thread: PhantomData })
+        Some(Self {
+            rank: place(rank),
+            ranks: place(ranks),
+            ranks_here: ranks_here(),
+            _thread: PhantomData,
+        })
     }
 
     /// Ends, when all requests are done.

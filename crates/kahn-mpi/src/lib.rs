@@ -31,6 +31,7 @@
 //! ```
 
 mod calls;
+mod cores;
 mod transport;
 mod world;
 

@@ -4,6 +4,7 @@
 //! [`Exchange`] of one run after the other.
 
 use crate::calls::Mpi;
+use crate::cores::shared_by;
 use crate::transport::{Bell, MpiTransport};
 use kahn::{Network, Options};
 use kahn_net::{Exchange, NetError, OneRank, Placement, Ran};
@@ -62,6 +63,8 @@ pub enum MpiError {
 pub struct World {
     rank: usize,
     ranks: usize,
+    /// Those with which it shares the cores on which it may run, and itself.
+    sharing: usize,
     bell: Arc<Bell>,
     /// `None` when it is over.
     runs: Option<Sender<Exchange>>,
@@ -84,13 +87,13 @@ impl World {
         let of_thread = Arc::clone(&bell);
         let serve = move || {
             let Some(mpi) = Mpi::begin() else { return };
-            let _ = tell.send((mpi.rank, mpi.ranks));
+            let _ = tell.send((mpi.rank, mpi.ranks, shared_by(mpi.ranks_here)));
             serve(MpiTransport::new(mpi, of_thread), &to_run);
         };
         let thread = thread::Builder::new().name("kahn mpi".to_owned()).spawn(serve);
         let thread = thread.map_err(MpiError::NoThread)?;
-        let (rank, ranks) = begun.recv().map_err(|_| MpiError::Refused)?;
-        Ok(Self { rank, ranks, bell, runs: Some(runs), thread: Some(thread) })
+        let (rank, ranks, sharing) = begun.recv().map_err(|_| MpiError::Refused)?;
+        Ok(Self { rank, ranks, sharing, bell, runs: Some(runs), thread: Some(thread) })
     }
 
     /// Returns which rank this is; the first is 0.
@@ -125,7 +128,8 @@ impl World {
         self.bell.most_under_way()
     }
 
-    /// Makes this rank's part of a run on all ranks: each must make one, for every run.
+    /// Makes this rank's part of a run on all ranks: each must make one, for every run. Ranks that may run on the same
+    /// cores [share them](OneRank::cores_shared_by).
     ///
     /// # Examples
     ///
@@ -151,7 +155,7 @@ impl World {
             let _ = runs.send(exchange);
         }
         self.bell.ring();
-        one
+        one.cores_shared_by(self.sharing)
     }
 
     /// Runs a network that every rank builds alike, and returns what it came to on rank 0, on others `None`. On one

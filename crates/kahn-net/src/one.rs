@@ -67,6 +67,8 @@ pub struct OneRank {
     placement: Placement,
     links: Arc<RankLinks>,
     end: Arc<EndOfExchange>,
+    /// Ranks that share the cores of this one, if that is known.
+    sharing: Option<usize>,
 }
 
 /// What speaks with the other ranks, for [`OneRank`].
@@ -205,7 +207,7 @@ impl OneRank {
         let links = RankLinks::new(rank, ranks, placement.clone(), Box::new(bell));
         let (links, end) = (Arc::new(links), Arc::<EndOfExchange>::default());
         let exchange = Exchange { rank, links: Arc::clone(&links), end: Arc::clone(&end) };
-        (Self { rank, ranks, placement, links, end }, exchange)
+        (Self { rank, ranks, placement, links, end, sharing: None }, exchange)
     }
 
     pub(crate) fn links(&self) -> &Arc<RankLinks> {
@@ -226,6 +228,28 @@ impl OneRank {
     /// ```
     pub fn watched_by(self, watch: Arc<dyn Watch>) -> Self {
         *self.links.watch.lock() = Some(watch);
+        self
+    }
+
+    /// Says how many ranks, this one among them, share the cores on which it may run, in place of what the options
+    /// of its run [say](Options::cores_shared_by).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_net::OneRank;
+    ///
+    /// fn on_a_machine_of_four(rank: OneRank) -> OneRank {
+    ///     rank.cores_shared_by(4)
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if there are none.
+    #[must_use = "it is the rank"]
+    pub fn cores_shared_by(mut self, ranks: usize) -> Self {
+        assert!(ranks > 0, "this rank is one of them");
+        self.sharing = Some(ranks);
         self
     }
 
@@ -320,6 +344,10 @@ impl OneRank {
         let watch = self.links.watch.lock().clone();
         let observers = watch.map(|watch| watch.observers()).unwrap_or_default();
         let options = observers.into_iter().fold(options.clone(), Options::observed_by);
+        let options = match self.sharing {
+            Some(ranks) => options.cores_shared_by(ranks),
+            None => options,
+        };
         let run = || network.run_on_rank(options, &links);
         if contents.is_empty() {
             return Ok((table, run()?));

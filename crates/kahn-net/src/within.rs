@@ -14,11 +14,12 @@ pub(crate) fn run<'env, R>(
     build: impl Fn(usize, &mut Network<'env>) -> R + Sync,
 ) -> Result<Ran<R>, NetError> {
     let build = &build;
-    let options = &options.clone().cores_shared_by(all.len());
+    let ranks = all.len();
     thread::scope(|scope| {
         let (mut networks, mut exchanges) = (Vec::new(), Vec::new());
         let mut first = None;
         for (rank, (one, exchange, transport)) in all.into_iter().enumerate() {
+            let one = one.cores_shared_by(ranks);
             exchanges.push(scope.spawn(move || exchange.run(transport)));
             if rank == 0 {
                 first = Some(one);
