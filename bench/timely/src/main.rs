@@ -26,7 +26,8 @@ const NUMBERS: u64 = 1_000_000;
 const ROUNDS: u64 = 500;
 const TILES: u64 = 2_000;
 const TILE: usize = 4096;
-const IN_A_BATCH: u64 = 4096;
+const TOGETHER: [(&str, u64); 2] =
+    [("8 bytes, 512 together", 512), ("8 bytes, 4096 together", 4096)];
 
 fn main() {
     let ended = timely::execute_from_args(std::env::args(), |worker| {
@@ -41,10 +42,12 @@ fn main() {
                 );
             };
             let tells = is_measured && worker.index() == 0;
-            let since = Instant::now();
-            numbers(worker);
-            if tells {
-                tell("8 bytes, one after the other", since, NUMBERS, 8);
+            for (what, together) in TOGETHER {
+                let since = Instant::now();
+                one_way(worker, NUMBERS, together, |number| number);
+                if tells {
+                    tell(what, since, NUMBERS, 8);
+                }
             }
             let since = Instant::now();
             round_trips(worker);
@@ -94,10 +97,6 @@ where
     }
     let expected = if worker.index() == 0 { count } else { 0 };
     assert_eq!(come.get(), expected, "messages are lost");
-}
-
-fn numbers(worker: &mut Worker) {
-    one_way(worker, NUMBERS, IN_A_BATCH, |number| number);
 }
 
 fn tiles(worker: &mut Worker) {

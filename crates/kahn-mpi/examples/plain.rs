@@ -23,7 +23,8 @@ const TILES: u64 = 2_000;
 const TILE: usize = 32 << 10;
 
 /// Numbers of eight bytes that are put into one message, as the transport of a network does.
-const IN_A_MESSAGE: usize = 4096;
+const TOGETHER: [(&str, usize); 2] =
+    [("8 bytes, 512 together", 512), ("8 bytes, 4096 together", 4096)];
 
 /// What goes to the thread of MPI, and what comes from it.
 type Ends<'a> = (&'a Sender<Vec<u8>>, &'a Receiver<Vec<u8>>);
@@ -66,9 +67,8 @@ fn print(what: &str, seconds: f64, count: u64, bytes: usize) {
     println!("{what:<30} {:>10.1} ns each {:>8.3} GB/s", each * 1e9, bytes as f64 / each / 1e9);
 }
 
-/// All three, each once to get to know each other and once measured; rank 1 sends, rank 0 tells.
+/// All of them, each once to get to know each other and once measured; rank 1 sends, rank 0 tells.
 fn measure(ends: Ends<'_>, is_first: bool) {
-    let batches = NUMBERS.div_ceil(IN_A_MESSAGE as u64);
     for is_measured in [false, true] {
         let mut start = Instant::now();
         let mut tell = |what, count, bytes| {
@@ -77,8 +77,11 @@ fn measure(ends: Ends<'_>, is_first: bool) {
             }
             start = Instant::now();
         };
-        one_way(ends, !is_first, batches, IN_A_MESSAGE * 8);
-        tell("8 bytes, one after the other", batches * IN_A_MESSAGE as u64, 8);
+        for (what, together) in TOGETHER {
+            let batches = NUMBERS.div_ceil(together as u64);
+            one_way(ends, !is_first, batches, together * 8);
+            tell(what, batches * together as u64, 8);
+        }
         round_trips(ends, !is_first);
         tell("8 bytes, there and back", ROUNDS, 8);
         one_way(ends, !is_first, TILES, TILE);

@@ -1,5 +1,5 @@
-//! What goes from rank to rank and how fast, on two ranks: messages of eight bytes, one message there and back,
-//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended, with `--four-seconds` tiles for so long; with `--wait` all wait for a message that
+//! What goes from rank to rank and how fast, on two ranks: messages of eight bytes, through room for 1024 and for
+//! 8192, of which half goes together; one message there and back; tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended, with `--four-seconds` tiles for so long; with `--wait` all wait for a message that
 //! comes after six seconds.
 //!
 //! ```text
@@ -22,8 +22,8 @@ const TILE: usize = 4096;
 
 type Build = fn(&mut Network<'static>);
 
-fn stream(network: &mut Network<'static>) {
-    let (out, numbers) = network.channel_with(Channel::named("numbers").capacity(1024).wire());
+fn stream<const ROOM: u32>(network: &mut Network<'static>) {
+    let (out, numbers) = network.channel_with(Channel::named("numbers").capacity(ROOM).wire());
     network.process("count", out, async |mut out| out.send_all(0..NUMBERS).await);
     network.process("add up", numbers, async |mut numbers| {
         let mut sum = 0;
@@ -154,8 +154,9 @@ fn main() -> ExitCode {
             }
         };
     }
-    let cases: [(&str, Build, u64, usize); 3] = [
-        ("8 bytes, one after the other", stream, NUMBERS, 8),
+    let cases: [(&str, Build, u64, usize); 4] = [
+        ("8 bytes, 512 together", stream::<1024>, NUMBERS, 8),
+        ("8 bytes, 4096 together", stream::<8192>, NUMBERS, 8),
         ("8 bytes, there and back", round_trip, ROUNDS, 8),
         ("tiles of 32 KiB", tiles, TILES, TILE * 8),
     ];
