@@ -260,7 +260,17 @@ mutation failures-have-the-names-of-links '--test endings' a_failure_is_told_by_
 mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept way.rs \
     's/if number != arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
 mutation as-many-as-are-sent '--lib' is_refused_before_it_is_kept way.rs \
-    's/if count > granted - arrived \{/if number >= granted {/'
+    's/if count > most - arrived \{/if number >= most {/'
+mutation the-last-that-fits-does-not-ask '--lib' all_comes_and_little way.rs \
+    's/let asks = self\.room\(\) == 0 \|\| is_half/let asks = is_half/'
+mutation only-the-last-that-fits-asks '--lib' small_messages_go_by way.rs \
+    's/self\.room\(\) == 0 \|\| is_half && self\.asked <= self\.told/self.room() == 0/'
+mutation few-small-messages-are-under-way '--lib' small_messages_go_by way.rs \
+    's/self\.capacity >= USUAL && self\.bytes_under_way < BYTES/false/'
+mutation what-is-taken-is-under-way '--lib' after_large_messages way.rs \
+    's/self\.bytes_under_way -= bytes;/let _ = bytes;/'
+mutation told-of-what-was-not-sent '--lib' what_was_not_sent way.rs \
+    's/taken <= self\.told \|\| taken > self\.sent/taken <= self.told/'
 mutation what-is-left-of-a-batch '--lib' is_refused_before_it_is_kept ../../kahn-report/src/batch.rs \
     's/if !rest\.is_empty\(\) \|\| count != messages/if count != messages/'
 mutation messages-go-one-by-one '--test held' what_is_in_a_channel ../../kahn/src/channel/untyped.rs \
@@ -289,8 +299,8 @@ mutation what-the-program-says-of-ranks --lib what_the_program_says_counts place
     's/filter\(\|\(_, rank\)\| \*rank < ranks\)/filter(|_| false)/'
 mutation blocks-of-one-kind --lib groups_are_dealt_out placement/mod.rs \
     's/ && groups::are_shared\(kinds, ranks\)/ \&\& kinds.count() <= usize::MAX/'
-mutation bytes-are-not-counted '--test alike' what_goes_from_rank_to_rank links.rs \
-    's/way\.bytes \+= messages\.bytes\(\)\.len\(\) as u64;/way.bytes += messages.len();/'
+mutation bytes-are-not-counted '--test alike' what_goes_from_rank_to_rank way.rs \
+    's/self\.bytes \+= bytes;/self.bytes += messages;/'
 mutation late-answers-count --lib what_is_told_under_another_number waits.rs \
     's/question\.number == number/question.number >= number/'
 mutation on-its-way-is-not-sent '--test waits' no_ring_is_told ../../kahn/src/network/waits.rs \
@@ -308,7 +318,7 @@ mutation a-chase-that-looks-once --lib a_ring_that_is_freed_is_one chase.rs \
 mutation a-chase-that-does-not-wait-for-all --lib no_ring_that_is_freed_is_none chase.rs \
     's/let is_last = asked\.is_empty\(\);/let is_last = true;/'
 mutation room-that-was-granted-may-be-left --lib a_ring_that_is_freed_is_one chase.rs \
-    's/\(sent == granted\)\.then_some\(granted\)/Some(granted)/'
+    's/is_full\.then_some\(told\)/Some(told)/'
 mutation what-is-held-is-pruned '--test held' what_is_held_is_not ../../kahn/src/deadlock/prune.rs \
     's/!held\.contains\(&marked\.task\) && marked/(held.len() < usize::MAX) \&\& marked/'
 mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow rank.rs \

@@ -8,7 +8,7 @@
 //!
 //! | the last of a chain waits | its link has | the next begins at a link that | and the wait goes on if |
 //! |---|---|---|---|
-//! | to send: the channel is full | sent all that was granted to it | is parked, the channel there is full as well | that is all that was granted |
+//! | to send: the channel is full | no room on the way, and was told of what is taken | is parked, the channel there is full as well | that is all that was told |
 //! | to receive: the channel is empty | taken all that has come | is parked, the channel there is empty as well | that is all that was sent |
 //!
 //! So each chain has a count at either end, and a wait goes on over a cut channel where the two are equal.
@@ -31,9 +31,9 @@
 //!
 //! Let `t` be a moment after rank 0 was told of the last chain and before it asked for the first. Each chain was seen
 //! before `t` and again after `t`, the same. Words of channels and counts of links only grow, so the chain stood at
-//! `t`, with these counts at its ends. Take one that ends at a full channel: at `t` its link had sent all that had been
-//! granted, up to a number, and the rank of the reader had granted no more than that number; so no grant was under
-//! way, and the link there was parked at a full channel: it grants nothing until its reader takes, which is the first
+//! `t`, with these counts at its ends. Take one that ends at a full channel: at `t` its link had no room, and
+//! was told that so many were taken, and the rank of the reader had told of no more than that number; so nothing told was
+//! under way, and the link there was parked at a full channel: it tells nothing until its reader takes, which is the first
 //! process of the next chain. Take one that ends at an empty channel: at `t` as many messages had come and been taken
 //! as had been sent, so none was under way, nor was the end; and the link of the sender was parked at an empty channel:
 //! it sends nothing until the first process of the next chain does. So at `t` each process waited for the next. ∎
@@ -89,9 +89,9 @@ impl KnownChain {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counts {
     /// It sends to another rank.
-    Up { sent: u64, granted: u64 },
+    Up { sent: u64, told: u64, is_full: bool },
     /// It receives from there.
-    Down { arrived: u64, taken: u64, granted: u64 },
+    Down { arrived: u64, taken: u64, told: u64 },
 }
 
 impl Counts {
@@ -99,14 +99,14 @@ impl Counts {
     pub(crate) fn of_first(self) -> u64 {
         match self {
             Self::Up { sent, .. } => sent,
-            Self::Down { granted, .. } => granted,
+            Self::Down { told, .. } => told,
         }
     }
 
     /// At the link at which a chain ends, if the wait may go on from there: what was granted to it, or has come.
     pub(crate) fn of_last(self) -> Option<u64> {
         match self {
-            Self::Up { sent, granted } => (sent == granted).then_some(granted),
+            Self::Up { told, is_full, .. } => is_full.then_some(told),
             Self::Down { arrived, taken, .. } => (arrived == taken).then_some(arrived),
         }
     }

@@ -10,7 +10,7 @@ use kahn::ranks::{self, CutEnd};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What ranks say to each other has this form.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The most bytes that a frame has.
 pub(crate) const MOST: usize = 1 << 30;
@@ -24,18 +24,20 @@ const HEAD: usize = 12;
 /// coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Frame<'a> {
-    /// So many messages of a channel, as those of a [`Batch`](ranks::Batch), from this number on. The first is number 0.
+    /// So many messages of a channel, as those of a [`Batch`](ranks::Batch), from this number on, and whether it is to be told
+    /// when they are taken. The first is number 0.
     Messages {
         channel: u32,
         number: u64,
         count: u64,
+        asks: bool,
         #[serde(borrow, serialize_with = "at_once")]
         messages: &'a [u8],
     },
     /// The end of a channel, after so many messages.
     Close { channel: u32, messages: u64, has_failed: bool },
-    /// So many messages of a channel may be sent, in all.
-    Room { channel: u32, messages: u64 },
+    /// So many messages of a channel were taken, in all: there is room on the way for others.
+    Room { channel: u32, taken: u64 },
     /// Nothing receives from a channel any more.
     Left { channel: u32 },
     /// Which network a rank has built: a number for each process and each channel, and the files it depends on.
@@ -281,9 +283,15 @@ mod tests {
     #[test]
     fn frames_are_read_as_they_were_written_however_they_are_cut() {
         let all = [
-            Frame::Messages { channel: 3, number: 7, count: 1, messages: b"\x05\0\0\0seven" },
+            Frame::Messages {
+                channel: 3,
+                number: 7,
+                count: 1,
+                asks: true,
+                messages: b"\x05\0\0\0seven",
+            },
             Frame::Close { channel: 3, messages: 8, has_failed: true },
-            Frame::Room { channel: 1, messages: u64::MAX },
+            Frame::Room { channel: 1, taken: u64::MAX },
             Frame::Left { channel: 0 },
             Frame::Look,
             Frame::End(End::OverBudget("numbers".into())),
@@ -328,7 +336,8 @@ mod tests {
     #[test]
     fn a_byte_that_is_another_is_noticed_and_what_comes_after_it_is_not_read() {
         let mut bytes = Vec::new();
-        Frame::Messages { channel: 3, number: 7, count: 1, messages: b"seven" }.write(&mut bytes);
+        Frame::Messages { channel: 3, number: 7, count: 1, asks: false, messages: b"seven" }
+            .write(&mut bytes);
         Frame::Look.write(&mut bytes);
         let first = bytes.len() - HEAD - 1;
         for at in 0..bytes.len() {

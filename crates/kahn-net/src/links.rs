@@ -225,9 +225,9 @@ impl RankLinks {
         let State { ways, received, stage, .. } = &mut *state;
         let mut left = None;
         let waker = match *frame {
-            Frame::Messages { channel, number, count, messages } => {
+            Frame::Messages { channel, number, count, asks, messages } => {
                 let way = receiving(ways, channel, from)?;
-                way.take(channel, number, count, messages)?;
+                way.take(channel, number, (count, asks), messages)?;
                 way.waker.take()
             }
             Frame::Close { channel, messages, has_failed } => {
@@ -235,9 +235,9 @@ impl RankLinks {
                 way.take_end(channel, messages, has_failed)?;
                 way.waker.take()
             }
-            Frame::Room { channel, messages } => {
+            Frame::Room { channel, taken } => {
                 let way = sending(ways, channel, from)?;
-                way.grant(channel, messages)?;
+                way.hear(channel, taken)?;
                 way.waker.take()
             }
             Frame::Left { channel } => {
@@ -315,9 +315,8 @@ impl Links for RankLinks {
         let is_first = !way.has_left && to.is_empty();
         if !way.has_left {
             let (channel, number, count) = (number(channel), way.sent, messages.len());
-            Frame::Messages { channel, number, count, messages: messages.bytes() }.write(to);
-            way.sent += count;
-            way.bytes += messages.bytes().len() as u64;
+            let asks = way.send(count, messages.bytes().len() as u64);
+            Frame::Messages { channel, number, count, asks, messages: messages.bytes() }.write(to);
             *sent += 1;
         }
         let room = way.room();
@@ -374,8 +373,8 @@ impl Links for RankLinks {
         let mut state = self.state.lock();
         let State { ways, out, sent, .. } = &mut *state;
         let Some(Way::From(way)) = ways.get_mut(channel) else { return };
-        let Some(messages) = way.taken(messages) else { return };
-        Frame::Room { channel: number(channel), messages }.write(&mut out[way.from]);
+        let Some(taken) = way.taken(messages) else { return };
+        Frame::Room { channel: number(channel), taken }.write(&mut out[way.from]);
         *sent += 1;
         drop(state);
         (self.ring)();
@@ -442,11 +441,11 @@ mod tests {
     const TWO: &[u8] = b"\x01\0\0\0m\x01\0\0\0m";
 
     fn message(channel: u32, number: u64) -> Frame<'static> {
-        Frame::Messages { channel, number, count: 1, messages: &TWO[..5] }
+        Frame::Messages { channel, number, count: 1, asks: true, messages: &TWO[..5] }
     }
 
     fn messages(count: u64, messages: &'static [u8]) -> Frame<'static> {
-        Frame::Messages { channel: 0, number: 0, count, messages }
+        Frame::Messages { channel: 0, number: 0, count, asks: true, messages }
     }
 
     #[test]
@@ -462,7 +461,7 @@ mod tests {
             (refusal.channel, refusal.what)
         };
         let close = |messages| Frame::Close { channel: 0, messages, has_failed: false };
-        let room = |messages| Frame::Room { channel: 1, messages };
+        let room = |taken| Frame::Room { channel: 1, taken };
         let of = |channel: u32, what: &str| (Some(channel), what.to_owned());
         assert_eq!(refused(&[(0, message(0, 1))]), of(0, "message 1, and the next is 0"));
         assert_eq!(refused(&[(2, message(0, 0))]), of(0, "what rank 2 does not send"));
@@ -486,8 +485,8 @@ mod tests {
             refused(&[(0, close(0)), (0, message(0, 0))]),
             of(0, "message 0, and the next is 0")
         );
-        assert_eq!(refused(&[(2, room(3))]), of(1, "room for 3 messages"));
-        assert_eq!(refused(&[(2, room(2))]), of(1, "room for 2 messages"));
+        assert_eq!(refused(&[(2, room(3))]), of(1, "that 3 messages of 0 are taken"));
+        assert_eq!(refused(&[(2, room(0))]), of(1, "that 0 messages of 0 are taken"));
         assert_eq!(refused(&[(0, room(1))]), of(1, "what rank 0 does not receive"));
         let left = Frame::Left { channel: 1 };
         assert_eq!(
@@ -499,15 +498,15 @@ mod tests {
     }
 
     #[test]
-    fn room_is_granted_when_half_is_taken_or_all() {
+    fn what_is_taken_is_told_when_that_was_asked() {
         let links = links();
         let waker = Waker::noop();
         let mut context = Context::from_waker(waker);
-        let granted = |links: &RankLinks| {
+        let told = |links: &RankLinks| {
             let mut bytes = Vec::new();
             links.take_out(0, &mut bytes);
             match crate::frame::Frames::of(&bytes).next().expect("it was written so") {
-                Some(Frame::Room { messages, .. }) => Some(messages),
+                Some(Frame::Room { taken, .. }) => Some(taken),
                 _ => None,
             }
         };
@@ -517,27 +516,28 @@ mod tests {
         let mut into = Batch::new();
         assert_eq!(links.poll_next(0, &mut into, &mut context), Poll::Ready(Arrival::Messages));
         assert_eq!(into.bytes(), TWO);
-        for expected in [3, 4] {
-            assert_eq!(granted(&links), None);
+        for expected in [1, 2] {
+            assert_eq!(told(&links), None);
             links.takes(0, 1);
-            assert_eq!(granted(&links), Some(expected));
+            assert_eq!(told(&links), Some(expected));
         }
         into.clear();
         assert!(links.poll_next(0, &mut into, &mut context).is_pending());
-        // Both at once: room is granted once.
-        links
-            .take(0, &Frame::Messages { channel: 0, number: 2, count: 2, messages: TWO })
-            .expect("there is room");
-        links.takes(0, 2);
-        assert_eq!(granted(&links), Some(6));
-        // The sender's side: the window is two.
+        // Both at once, of which the last asks: it is told when that is taken.
+        let both = Frame::Messages { channel: 0, number: 2, count: 2, asks: true, messages: TWO };
+        links.take(0, &both).expect("there is room");
+        links.takes(0, 1);
+        assert_eq!(told(&links), None);
+        links.takes(0, 1);
+        assert_eq!(told(&links), Some(4));
+        // The sender's side: the capacity is two.
         assert_eq!(links.poll_room(1, &mut context), Poll::Ready(2));
         for left in [1, 0] {
             into.push(b"m");
             assert_eq!(links.sends(1, &mut into), left);
         }
         assert!(links.poll_room(1, &mut context).is_pending());
-        links.take(2, &Frame::Room { channel: 1, messages: 3 }).expect("it is granted");
+        links.take(2, &Frame::Room { channel: 1, taken: 1 }).expect("one was sent");
         assert_eq!(links.poll_room(1, &mut context), Poll::Ready(1));
     }
 }

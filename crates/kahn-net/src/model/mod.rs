@@ -328,6 +328,7 @@ impl World {
                     channel: small(number),
                     number: channel.sent,
                     count: 1,
+                    asks: true,
                     messages: b"",
                 };
                 channel.held -= 1;
@@ -352,7 +353,7 @@ impl World {
                 self.put(program.rank(from), program.rank(to), close);
             }
             Step::Down(number) => {
-                let (from, to, window) = program.channels[number];
+                let (from, to, capacity) = program.channels[number];
                 let channel = &mut self.channels[number];
                 if !channel.has_one {
                     channel.has_one = true;
@@ -361,13 +362,11 @@ impl World {
                 channel.has_one = false;
                 channel.held_there += 1;
                 channel.taken += 1;
-                let more = channel.taken + window - channel.granted_there;
-                if channel.arrived == channel.taken || more >= window.div_ceil(2) {
-                    channel.granted_there += more;
-                    let messages = channel.granted_there;
-                    let room = Frame::Room { channel: small(number), messages };
-                    self.put(program.rank(to), program.rank(from), room);
-                }
+                // Each frame asks: where there is room for one or two, half of it is used by one.
+                assert!(capacity <= 2, "half of a larger one would be used by several");
+                channel.granted_there = channel.taken + capacity;
+                let room = Frame::Room { channel: small(number), taken: channel.taken };
+                self.put(program.rank(to), program.rank(from), room);
             }
             Step::Deliver(from, to) => {
                 let frame = self.frames.get_mut(&(from, to)).and_then(VecDeque::pop_front);
@@ -412,8 +411,9 @@ impl World {
                 self.channels[channel as usize].arrived += count;
                 self.ranks[to].received += 1;
             }
-            Frame::Room { channel, messages } => {
-                self.channels[channel as usize].granted = messages;
+            Frame::Room { channel, taken } => {
+                let (.., capacity) = program.channels[channel as usize];
+                self.channels[channel as usize].granted = taken + capacity;
                 self.ranks[to].received += 1;
             }
             Frame::Close { channel, .. } => {

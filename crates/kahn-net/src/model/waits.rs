@@ -83,9 +83,14 @@ impl World {
         let one = &self.channels[end.channel];
         let &ChannelState { sent, granted, arrived, taken, granted_there, .. } = one;
         if end.is_sender {
-            (!one.has_closed && !one.has_left).then_some(Counts::Up { sent, granted })
+            let is_full = sent == granted;
+            (!one.has_closed && !one.has_left).then_some(Counts::Up {
+                sent,
+                told: granted,
+                is_full,
+            })
         } else {
-            (!one.has_end).then_some(Counts::Down { arrived, taken, granted: granted_there })
+            (!one.has_end).then_some(Counts::Down { arrived, taken, told: granted_there })
         }
     }
 
