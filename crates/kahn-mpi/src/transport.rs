@@ -16,7 +16,7 @@ const SPIN: Duration = Duration::from_micros(50);
 const PART: u32 = 16;
 
 /// And not for longer.
-const LONGEST_NAP: Duration = Duration::from_millis(16);
+const LONGEST_NAP: Duration = Duration::from_millis(32);
 
 /// Wakes the thread of the transport.
 #[derive(Debug, Default)]
