@@ -13,7 +13,7 @@
 //! | `files` | a file as a rank has it |
 //! | `alike` | whether all ranks have the same files |
 //! | `links` | the ends of cut channels on one rank: what comes and what goes |
-//! | `way` | … of one of them: credit, and what has come |
+//! | `way` | … of one of them: what is under way, and what has come |
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
 //! | `chase` | … about rings through several ranks, while other parts run |
 //! | `rings` | rings of ends |

@@ -20,8 +20,8 @@
 //! | a rank *pauses* | until then its exchange and its processes compute nothing else | |
 //!
 //! A rank has one core for its exchange and one for its processes, and each does one thing after the other. Messages
-//! are charged to the second, where they are sent and where they come, and leave when it is done with them. What a
-//! process computes besides is [`VirtualCore::compute`](super::VirtualCore::compute). All else takes no time.
+//! are charged to the second, where they are sent and where they come, and leave, batch by batch, when it is done with
+//! them. What a process computes besides is [`VirtualCore::compute`](super::VirtualCore::compute). All else takes no time.
 //!
 //! *The clock never goes back*, for what follows from an event is never before it.
 //!
@@ -37,6 +37,7 @@
 
 use super::costs::{LogGp, nanoseconds};
 use super::traffic::Traffic;
+use crate::frame::Frames;
 use crate::window::Window;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
@@ -391,30 +392,47 @@ impl State {
         }
     }
 
-    /// Puts what a rank has sent into parcels.
+    /// Puts what a rank has sent into parcels. Messages go when they are written, whatever is written after them.
     fn send(&mut self, rank: usize, out: BTreeMap<usize, Vec<u8>>, costs: &LogGp) {
         for (to, bytes) in out {
-            let (messages, ends) = self.traffic.count(&bytes);
-            if ends && rank == 0 {
-                self.ended.get_or_insert(self.clock);
-            }
-            self.charge(rank, messages, costs);
-            let clock = self.clock;
-            let one = &mut self.ranks[rank];
-            let ready = if messages > 0 { one.core } else { clock };
-            let pair = one.pairs.entry(to).or_default();
-            let mut bytes = &bytes[..];
-            while !bytes.is_empty() {
-                if pair.out.back().is_none_or(|parcel| parcel.bytes.len() == MOST_BYTES) {
-                    pair.out.push_back(Parcel::default());
+            let (mut left, mut has_messages) = (&bytes[..], false);
+            while !left.is_empty() {
+                let mut frames = Frames::of(left);
+                // What is no frame goes as it is: the other rank tells.
+                let is_frame = matches!(frames.next(), Ok(Some(_)));
+                let length = if is_frame { left.len() - frames.left() } else { left.len() };
+                let (frame, later) = left.split_at(length);
+                let (messages, ends) = self.traffic.count(frame);
+                if messages > 0 && std::mem::replace(&mut has_messages, true) {
+                    self.depart(rank, to);
                 }
-                let Some(parcel) = pair.out.back_mut() else { break };
-                let (now, later) = bytes.split_at(bytes.len().min(MOST_BYTES - parcel.bytes.len()));
-                parcel.bytes.extend_from_slice(now);
-                parcel.ready = parcel.ready.max(ready);
-                bytes = later;
+                self.charge(rank, messages, costs);
+                self.pack(rank, to, frame, messages > 0);
+                if ends && rank == 0 {
+                    let clock = self.clock;
+                    self.ended.get_or_insert(clock);
+                }
+                left = later;
             }
             self.depart(rank, to);
+        }
+    }
+
+    /// Puts a frame into the last parcel that waits, and into others if it is full.
+    fn pack(&mut self, rank: usize, to: usize, mut frame: &[u8], has_messages: bool) {
+        let clock = self.clock;
+        let one = &mut self.ranks[rank];
+        let ready = if has_messages { one.core } else { clock };
+        let pair = one.pairs.entry(to).or_default();
+        while !frame.is_empty() {
+            if pair.out.back().is_none_or(|parcel| parcel.bytes.len() == MOST_BYTES) {
+                pair.out.push_back(Parcel::default());
+            }
+            let Some(parcel) = pair.out.back_mut() else { break };
+            let (now, later) = frame.split_at(frame.len().min(MOST_BYTES - parcel.bytes.len()));
+            parcel.bytes.extend_from_slice(now);
+            parcel.ready = parcel.ready.max(ready);
+            frame = later;
         }
     }
 
