@@ -368,8 +368,8 @@ unsafe fn again<T, F: Form<T>>(
 pub(crate) fn of_serde<T: serde::Serialize + serde::de::DeserializeOwned>() -> Wire {
     Wire::new::<T>(
         |message, into| {
-            let written = postcard::serialize_with_flavor(message, Behind(into));
-            written.unwrap_or_else(|error| panic!("a `{}`: {error}", type_name::<T>()));
+            let written = postcard::to_extend(message, std::mem::take(into));
+            *into = written.unwrap_or_else(|error| panic!("a `{}`: {error}", type_name::<T>()));
         },
         |bytes| {
             let (message, rest) = postcard::take_from_bytes(bytes)?;
@@ -380,41 +380,6 @@ pub(crate) fn of_serde<T: serde::Serialize + serde::de::DeserializeOwned>() -> W
         },
     )
 }
-
-/// Writes behind what is there. A number is a few bytes, and to call what copies them takes longer than to write them.
-#[cfg(feature = "wire")]
-struct Behind<'a>(&'a mut Vec<u8>);
-
-#[cfg(feature = "wire")]
-impl postcard::ser_flavors::Flavor for Behind<'_> {
-    type Output = ();
-
-    #[inline]
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.push(byte);
-        Ok(())
-    }
-
-    #[inline]
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        if bytes.len() > LONGEST_NUMBER {
-            self.0.extend_from_slice(bytes);
-        } else {
-            for &byte in bytes {
-                self.0.push(byte);
-            }
-        }
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
-}
-
-/// Bytes of the longest number of 64 bits, as postcard writes it.
-#[cfg(feature = "wire")]
-const LONGEST_NUMBER: usize = 10;
 
 /// Plain values as they lie in memory.
 #[cfg(feature = "wire-raw")]
