@@ -33,7 +33,35 @@ cd crates/kahn-mpi
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 ranks() { timeout 120 mpirun --oversubscribe -n "$@"; }
 
+build=debug
+# The processes of ranks that run this program of the folder, when there are so many: in `all`.
+find_ranks() {
+    for _ in {1..100}; do
+        mapfile -t all < <(pgrep -f "^$target/$build/$2" || true)
+        ((${#all[@]} == $1)) && return
+        sleep 0.1
+    done
+    echo "there are ${#all[@]} ranks, and not $1"
+    exit 1
+}
+# Tells what two ranks take of a processor while they wait, from one second on.
+waits() {
+    ranks 2 "$target/$build/examples/stream" --wait &
+    local job=$! rank before after
+    find_ranks 2 'examples/stream --wait'
+    sleep 1
+    nanoseconds() { cat /proc/"$1"/task/*/schedstat | awk '{ ran += $1 } END { print ran }'; }
+    mapfile -t before < <(nanoseconds "${all[0]}"; nanoseconds "${all[1]}")
+    sleep 4
+    mapfile -t after < <(nanoseconds "${all[0]}"; nanoseconds "${all[1]}")
+    for rank in 0 1; do
+        awk -v ran=$((after[rank] - before[rank])) 'BEGIN { printf "a rank that waits takes %.2f %% of a core\n", ran / 4e7 }'
+    done
+    wait $job
+}
+
 if [[ ${1:-} == --figures ]]; then
+    build=release
     cargo build --release --example stream --example plain
     cargo build --release --locked --manifest-path ../../bench/timely/Cargo.toml
     for run in 1 2 3; do
@@ -53,6 +81,7 @@ if [[ ${1:-} == --figures ]]; then
             for (i = 1; i <= 3; i++) printf " %12.1f ns %7.3f GB/s", $(at[i] - 1), $(at[i] + 2)
             printf " %8.2f %8.2f\n", $(at[1] - 1) / $(at[2] - 1), $(at[1] - 1) / $(at[3] - 1) }'
     done
+    waits
     echo 'goals: at most 40 ns a message of the stream; a round trip at most 2.5 times plain; tiles at 2 GB/s at least'
     rm "$target/networks" "$target/plain" "$target/timely" "$target/timely-rows"
     exit
@@ -147,16 +176,6 @@ rm "$target/one"
 
 slow_link 1mbit 'aes --size 256K'
 
-# The processes of ranks that run this program of the folder, when there are so many: in `all`.
-find_ranks() {
-    for _ in {1..100}; do
-        mapfile -t all < <(pgrep -f "^$target/debug/$2" || true)
-        ((${#all[@]} == $1)) && return
-        sleep 0.1
-    done
-    echo "there are ${#all[@]} ranks, and not $1"
-    exit 1
-}
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 
 # Each rank is stopped for two seconds: that changes the time, and nothing else. Meanwhile the other one keeps no more
@@ -202,20 +221,8 @@ for stopped in 0 1; do
     wait $job || { echo 'a rank was stopped for two seconds, and the run has failed'; exit 1; }
 done
 
-# What ranks take of a processor while they wait: a figure, and no test.
-ranks 2 "$target/debug/examples/stream" --wait &
-job=$!
-find_ranks 2 'examples/stream --wait'
-sleep 1
-ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-mapfile -t before < <(ticks "${all[0]}"; ticks "${all[1]}")
-sleep 4
-mapfile -t after < <(ticks "${all[0]}"; ticks "${all[1]}")
-for rank in 0 1; do
-    awk -v ticks=$((after[rank] - before[rank])) -v hertz="$(getconf CLK_TCK)" \
-        'BEGIN { printf "a rank that waits takes %.2f %% of a core\n", 100 * ticks / hertz / 4 }'
-done
-wait $job
+# A figure, and no test.
+waits
 
 # Each rank in turn, killed at some time: all are gone, and the exit code says so.
 kills=${KILLS:-3}
