@@ -22,31 +22,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_are_bound_to_one_core_each_share_none() {
-        assert_eq!(share(2, 1, 2), 1);
-        assert_eq!(share(64, 1, 64), 1);
-        assert_eq!(share(8, 8, 64), 1);
-        // A rank for each other core.
-        assert_eq!(share(32, 1, 64), 1);
-    }
-
-    #[test]
-    fn those_that_may_run_anywhere_share_all() {
-        assert_eq!(share(4, 2, 2), 4);
-        assert_eq!(share(16, 64, 64), 16);
-        assert_eq!(share(1, 64, 64), 1);
-    }
-
-    #[test]
-    fn those_of_a_socket_share_that() {
-        assert_eq!(share(8, 32, 64), 4);
-        assert_eq!(share(3, 32, 64), 2);
-    }
-
-    #[test]
-    fn what_the_system_says_may_be_anything() {
-        assert_eq!(share(1, 1, 0), 1);
-        // Cores that are there and not online, or the other way round.
-        assert_eq!(share(2, 4, 2), 2);
+    fn all_that_are_bound_alike_share_alike() {
+        // Ranks here, cores of one, cores of all; and how many share them.
+        for (ranks, own, all, sharing) in [
+            // Each bound to a core or to eight, some cores left over.
+            (2, 1, 2, 1),
+            (64, 1, 64, 1),
+            (32, 1, 64, 1),
+            (8, 8, 64, 1),
+            // To nothing.
+            (4, 2, 2, 4),
+            (16, 64, 64, 16),
+            (1, 64, 64, 1),
+            // To one of two sockets.
+            (8, 32, 64, 4),
+            (3, 32, 64, 2),
+            // The system tells of fewer than it gives, or of none.
+            (2, 4, 2, 2),
+            (1, 1, 0, 1),
+        ] {
+            assert_eq!(share(ranks, own, all), sharing, "{ranks} ranks, {own} of {all} cores");
+        }
     }
 }

@@ -57,7 +57,7 @@
 //!
 //! # Why every ring is found
 //!
-//! What stands in a ring stands for good, and so do the counts when what is under way has come, for no grant is
+//! What stands in a ring stands for good, and so do the counts when what is under way has come, for nothing told is
 //! withheld that a sender waits for (`way`). So a rank sees each of its chains twice, and tells. A chain that is
 //! confirmed in vain has changed, and is told anew when it stands again. One whose channel was to grow, and must not,
 //! is told again as well: others may give back bytes.
@@ -95,7 +95,7 @@ pub(crate) enum Counts {
 }
 
 impl Counts {
-    /// At the link at which a chain begins, which is parked: what it has sent, or granted.
+    /// At the link at which a chain begins, which is parked: what it has sent, or has told to be taken.
     pub(crate) fn of_first(self) -> u64 {
         match self {
             Self::Up { sent, .. } => sent,
@@ -103,7 +103,7 @@ impl Counts {
         }
     }
 
-    /// At the link at which a chain ends, if the wait may go on from there: what was granted to it, or has come.
+    /// At the link at which a chain ends, if the wait may go on from there: what it was told to be taken, or what has come.
     pub(crate) fn of_last(self) -> Option<u64> {
         match self {
             Self::Up { told, is_full, .. } => is_full.then_some(told),

@@ -170,10 +170,10 @@ pub(crate) struct KnownChain {
     /// Tells it from others of the rank.
     pub(crate) number: u64,
     pub(crate) from: At,
-    /// What the link there has granted, if the channel is full, or sent.
+    /// What the link there has told to be taken, if the channel is full, or sent.
     pub(crate) from_count: u64,
     pub(crate) to: At,
-    /// What was granted to the link there, if the channel is full, or what has come.
+    /// What the link there was told to be taken, if the channel is full, or what has come.
     pub(crate) to_count: u64,
     pub(crate) smallest: Option<Full>,
 }
