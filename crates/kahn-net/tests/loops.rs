@@ -221,7 +221,9 @@ impl Transport for OneEnd {
                 (self.left, is_left) = (self.left - 1, true);
                 continue;
             }
-            self.left = LEFT;
+            if is_slow {
+                self.left = LEFT;
+            }
             into[from].append(&mut bytes);
             return Event::Bytes(from);
         }
