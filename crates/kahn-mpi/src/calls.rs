@@ -1,4 +1,7 @@
-//! The calls of MPI that are made, all by one thread: none waits, but those at the beginning and the last one.
+//! The calls of MPI that are made, by one thread at a time: none waits, but those at the beginning and the last one.
+//!
+//! Where MPI allows calls by one thread alone, that which has begun it, they are all made by that; see
+//! [`Mpi::may_move`].
 //!
 //! Errors of MPI end the job: that is MPI's default, and there is nothing to go on with.
 
@@ -6,7 +9,6 @@
 
 use kahn_net::Messages;
 use mpi::ffi;
-use std::marker::PhantomData;
 use std::ptr;
 
 /// MPI, from its initialisation to its end; by the thread that has it.
@@ -15,9 +17,17 @@ pub(crate) struct Mpi {
     pub(crate) ranks: usize,
     /// Those on this machine, with this one.
     pub(crate) ranks_here: usize,
-    /// It stays on its thread.
-    _thread: PhantomData<*const ()>,
+    /// Whether another thread than that which has begun it may have it.
+    pub(crate) may_move: bool,
 }
+
+// SAFETY: requests are addresses or numbers that MPI has given; any thread may hand them back if MPI allows calls by any
+// thread, one at a time. If it does not, nothing of this leaves its thread, as `World` sees to.
+unsafe impl Send for SendRequest {}
+// SAFETY: as above.
+unsafe impl Send for ReceiveRequest {}
+// SAFETY: as above.
+unsafe impl Send for BarrierRequest {}
 
 /// Bytes on their way to a rank.
 pub(crate) struct SendRequest {
@@ -92,10 +102,11 @@ impl Mpi {
             return None;
         }
         // SAFETY: the constants are MPI's own and never change.
-        let funneled = unsafe { ffi::RSMPI_THREAD_FUNNELED };
-        // SAFETY: it has not begun, and this is the thread that makes all further calls.
+        let (funneled, serialized) =
+            unsafe { (ffi::RSMPI_THREAD_FUNNELED, ffi::RSMPI_THREAD_SERIALIZED) };
+        // SAFETY: it has not begun, and what is provided is heeded.
         unsafe {
-            ffi::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), funneled, &raw mut provided);
+            ffi::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), serialized, &raw mut provided);
         }
         if provided < funneled {
             return None;
@@ -109,7 +120,7 @@ impl Mpi {
             rank: place(rank),
             ranks: place(ranks),
             ranks_here: ranks_here(),
-            _thread: PhantomData,
+            may_move: provided >= serialized,
         })
     }
 

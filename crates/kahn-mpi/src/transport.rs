@@ -1,4 +1,5 @@
-//! Bytes between ranks as messages of MPI: [`Parcels`], and when the thread that makes the calls looks and sleeps.
+//! Bytes between ranks as messages of MPI: [`Parcels`], and when the thread that makes the calls looks and sleeps: that of
+//! the transport, or the worker of a rank that has one core.
 
 #![expect(clippy::disallowed_methods, reason = "how long it looks is no input of a network")]
 
@@ -121,7 +122,7 @@ impl MpiTransport {
     }
 }
 
-impl Transport for &mut MpiTransport {
+impl Transport for MpiTransport {
     fn send(&mut self, to: usize, bytes: &mut Vec<u8>) {
         self.idle_since = Instant::now();
         self.parcels.send(to, bytes);

@@ -1,7 +1,8 @@
 //! The ranks of the job that this program is a part of.
 //!
-//! A thread of its own begins MPI, makes all calls and ends it: no other may, and none of them waits. It is given the
-//! [`Exchange`] of one run after the other.
+//! A thread of its own begins MPI, makes the calls and ends it: none of them waits. It is given the
+//! [`Exchange`] of one run after the other. While the network of a rank runs that has one core, its worker makes the calls
+//! that the exchange needs, if MPI allows that.
 
 use crate::calls::Mpi;
 use crate::cores::shared_by;
@@ -65,9 +66,11 @@ pub struct World {
     ranks: usize,
     /// Those with which it shares the cores on which it may run, and itself.
     sharing: usize,
+    /// Whether MPI allows calls by any thread, one at a time.
+    may_move: bool,
     bell: Arc<Bell>,
     /// `None` when it is over.
-    runs: Option<Sender<Exchange>>,
+    runs: Option<Sender<Exchange<MpiTransport>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -87,13 +90,14 @@ impl World {
         let of_thread = Arc::clone(&bell);
         let serve = move || {
             let Some(mpi) = Mpi::begin() else { return };
-            let _ = tell.send((mpi.rank, mpi.ranks, shared_by(mpi.ranks_here)));
+            let sharing = shared_by(mpi.ranks_here);
+            let _ = tell.send((mpi.rank, mpi.ranks, mpi.may_move, sharing));
             serve(MpiTransport::new(mpi, of_thread), &to_run);
         };
         let thread = thread::Builder::new().name("kahn mpi".to_owned()).spawn(serve);
         let thread = thread.map_err(MpiError::NoThread)?;
-        let (rank, ranks, sharing) = begun.recv().map_err(|_| MpiError::Refused)?;
-        Ok(Self { rank, ranks, sharing, bell, runs: Some(runs), thread: Some(thread) })
+        let (rank, ranks, may_move, sharing) = begun.recv().map_err(|_| MpiError::Refused)?;
+        Ok(Self { rank, ranks, sharing, may_move, bell, runs: Some(runs), thread: Some(thread) })
     }
 
     /// Returns which rank this is; the first is 0.
@@ -155,7 +159,8 @@ impl World {
             let _ = runs.send(exchange);
         }
         self.bell.ring();
-        one.cores_shared_by(self.sharing)
+        let one = one.cores_shared_by(self.sharing);
+        if self.may_move { one.worker_drives() } else { one }
     }
 
     /// Runs a network that every rank builds alike, and returns what it came to on rank 0, on others `None`. On one
@@ -202,9 +207,9 @@ impl Drop for World {
 }
 
 /// Serves one run after the other.
-fn serve(mut transport: MpiTransport, runs: &Receiver<Exchange>) {
+fn serve(mut transport: MpiTransport, runs: &Receiver<Exchange<MpiTransport>>) {
     while let Ok(exchange) = runs.recv() {
-        exchange.run(&mut transport);
+        transport = exchange.run(transport);
         transport.finish();
     }
     transport.end();

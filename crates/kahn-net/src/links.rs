@@ -9,7 +9,9 @@ use crate::placement::{Placement, RankTable, digests};
 use crate::waits::AskedWaits;
 use crate::watch::Watch;
 use crate::way::{Refusal, Way, receiving, sending};
-use kahn::ranks::{Arrival, Batch, Carried, Chain, CutEnd, Joint, Links, Local, Shape, Standing};
+use kahn::ranks::{
+    Arrival, Batch, Carried, Chain, CutEnd, Driver, Joint, Links, Local, Shape, Standing,
+};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub(crate) struct RankLinks {
     pub(crate) watch: Mutex<Option<Arc<dyn Watch>>>,
     /// What waits on the other ranks, if this is the first.
     pub(crate) waits: AskedWaits,
+    /// What speaks with other ranks, if the worker here may do that.
+    pub(crate) driver: Mutex<Option<Arc<dyn Driver>>>,
     state: Mutex<State>,
     /// Has the thread look that speaks with other ranks.
     pub(crate) ring: Box<dyn Fn() + Send + Sync>,
@@ -82,9 +86,9 @@ impl RankLinks {
         ring: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
         let state = State { out: vec![Vec::new(); ranks], ..State::default() };
-        let (inputs, gate, watch, waits) = Default::default();
+        let (inputs, gate, watch, waits, driver) = Default::default();
         let state = Mutex::new(state);
-        Self { rank, ranks, placement, inputs, gate, watch, waits, state, ring }
+        Self { rank, ranks, placement, inputs, gate, watch, waits, driver, state, ring }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -404,6 +408,10 @@ impl Links for RankLinks {
 
     fn may_rest(&self) {
         (self.ring)();
+    }
+
+    fn driver(&self) -> Option<Arc<dyn Driver>> {
+        self.driver.lock().clone()
     }
 }
 

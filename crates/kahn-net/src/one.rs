@@ -1,5 +1,5 @@
 //! One rank of a run over several: what runs the network here, and what speaks with the other ranks on a thread of
-//! its own.
+//! its own, or by that of the only worker while it has nothing to run.
 //!
 //! | | the network's side, [`OneRank`] | the other side, [`Exchange`] |
 //! |---|---|---|
@@ -16,12 +16,13 @@ use crate::alike::Difference;
 use crate::files::Input;
 use crate::links::{RankLinks, Stage, Told};
 use crate::placement::{Placement, RankTable};
-use crate::rank::{How, RankLoop};
+use crate::rank::{Ended, How, RankLoop};
 use crate::transport::Transport;
 use crate::watch::Watch;
 use kahn::observe::Observable as _;
-use kahn::ranks::{History, Links, Reason};
+use kahn::ranks::{Driver, History, Links, Reason};
 use kahn::{Name, Network, Options, RankRun, Report, RunError};
+use kahn_engine::sleep::shared_loop::SharedLoop;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -67,6 +68,8 @@ pub struct OneRank {
     placement: Placement,
     links: Arc<RankLinks>,
     end: Arc<EndOfExchange>,
+    /// What its worker may turn.
+    driver: Arc<dyn Driver>,
     /// Ranks that share the cores of this one, if that is known.
     sharing: Option<usize>,
 }
@@ -77,10 +80,11 @@ pub struct OneRank {
 ///
 /// See [`OneRank`].
 #[must_use = "the other ranks wait for it"]
-pub struct Exchange {
+pub struct Exchange<T> {
     rank: usize,
     links: Arc<RankLinks>,
     end: Arc<EndOfExchange>,
+    shared: Arc<SharedLoop<RankLoop<T>>>,
 }
 
 /// What a run on several ranks came to.
@@ -161,9 +165,6 @@ impl<R> Ran<R> {
     }
 }
 
-/// How the exchange has ended, and what the other ranks have told.
-type Ended = (How, Vec<Option<Told>>);
-
 #[derive(Default)]
 struct EndOfExchange {
     ended: Mutex<Option<Ended>>,
@@ -189,7 +190,7 @@ impl EndOfExchange {
 
 impl OneRank {
     /// Makes this rank of so many. `bell` is called by any thread when there is something to send: it ends the
-    /// [wait](Transport::wait) of the transport.
+    /// [wait](Transport::wait) of the transport, this one or the next.
     ///
     /// # Examples
     ///
@@ -197,17 +198,20 @@ impl OneRank {
     ///
     /// # Panics
     /// Panics if there is no such rank.
-    pub fn of(
+    pub fn of<T: Transport + Send + 'static>(
         rank: usize,
         ranks: usize,
         placement: Placement,
         bell: impl Fn() + Send + Sync + 'static,
-    ) -> (Self, Exchange) {
+    ) -> (Self, Exchange<T>) {
         assert!(rank < ranks, "there are {ranks} ranks, the first is 0");
-        let links = RankLinks::new(rank, ranks, placement.clone(), Box::new(bell));
+        let shared = Arc::new(SharedLoop::new(bell));
+        let rung = Arc::clone(&shared);
+        let links = RankLinks::new(rank, ranks, placement.clone(), Box::new(move || rung.ring()));
         let (links, end) = (Arc::new(links), Arc::<EndOfExchange>::default());
-        let exchange = Exchange { rank, links: Arc::clone(&links), end: Arc::clone(&end) };
-        (Self { rank, ranks, placement, links, end, sharing: None }, exchange)
+        let driver = Arc::<SharedLoop<RankLoop<T>>>::clone(&shared);
+        let exchange = Exchange { rank, links: Arc::clone(&links), end: Arc::clone(&end), shared };
+        (Self { rank, ranks, placement, links, end, driver, sharing: None }, exchange)
     }
 
     pub(crate) fn links(&self) -> &Arc<RankLinks> {
@@ -250,6 +254,28 @@ impl OneRank {
     pub fn cores_shared_by(mut self, ranks: usize) -> Self {
         assert!(ranks > 0, "this rank is one of them");
         self.sharing = Some(ranks);
+        self
+    }
+
+    /// Lets the worker of this rank speak with the other ranks, too, if it is the only one and has one core for
+    /// both: while it has nothing to run, and between two processes. The functions of the transport are called by two
+    /// threads then, one at a time: that of the exchange, as before the run, after it, and while a process computes
+    /// for long, and the one that runs the network.
+    ///
+    /// So a message that wakes a process does not cost two switches of threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_net::OneRank;
+    ///
+    /// fn over_what_any_thread_may_call(rank: OneRank) -> OneRank {
+    ///     rank.worker_drives()
+    /// }
+    /// ```
+    #[must_use = "it is the rank"]
+    pub fn worker_drives(self) -> Self {
+        *self.links.driver.lock() = Some(Arc::clone(&self.driver));
         self
     }
 
@@ -419,20 +445,23 @@ fn all(own: RankRun, parts: Vec<Option<RankRun>>) -> Vec<RankRun> {
     all
 }
 
-impl Exchange {
-    /// Speaks with the other ranks until the run is over on all, and what ran here is on its way to rank 0.
+impl<T: Transport + Send + 'static> Exchange<T> {
+    /// Speaks with the other ranks until the run is over on all, and what ran here is on its way to rank 0. Returns
+    /// the transport.
     ///
     /// # Examples
     ///
     /// See [`OneRank`].
-    pub fn run(self, transport: impl Transport) {
-        let ended = RankLoop::new(self.rank, Arc::clone(&self.links), transport).run();
+    pub fn run(self, transport: T) -> T {
+        let served = RankLoop::new(self.rank, Arc::clone(&self.links), transport);
+        let (ended, transport) = self.shared.serve(served).end_of_run();
         self.end.is(ended);
+        transport
     }
 }
 
 /// What is dropped before it is done cannot go on: the run ends here.
-impl Drop for Exchange {
+impl<T> Drop for Exchange<T> {
     fn drop(&mut self) {
         if let Stage::Begun(local) = self.links.stage() {
             local.end(Reason::Elsewhere);
@@ -442,7 +471,7 @@ impl Drop for Exchange {
     }
 }
 
-impl fmt::Debug for Exchange {
+impl<T> fmt::Debug for Exchange<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exchange").field("rank", &self.rank).finish_non_exhaustive()
     }

@@ -1,5 +1,5 @@
-//! The loop of one rank: one thread moves frames between the links here and the transport, and speaks with the
-//! coordinator. On rank 0 it is the coordinator, too.
+//! The loop of one rank, which moves frames between the links here and the transport, and speaks with the
+//! coordinator. On rank 0 it is the coordinator, too. A thread of its own turns it, or the worker of a rank with one core.
 //!
 //! | the network here | the loop |
 //! |---|---|
@@ -20,6 +20,7 @@ use crate::transport::{Event, Transport};
 use crate::watch::Watched;
 use crate::way::Refusal;
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
+use kahn_engine::sleep::shared_loop::EventLoop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,11 +41,19 @@ pub(crate) enum How {
     },
 }
 
+/// How the run has ended, and what the other ranks have told.
+pub(crate) type Ended = (How, Vec<Option<Told>>);
+
 /// One rank, while its loop runs.
 pub(crate) struct RankLoop<T> {
     rank: usize,
     links: Arc<RankLinks>,
     transport: T,
+    has_begun: bool,
+    /// The network here, if it runs.
+    local: Option<Arc<dyn Local>>,
+    /// How long there is nothing to do, if nothing comes.
+    may_wait: Duration,
     /// What has come from each rank and was not taken yet.
     incoming: Vec<Vec<u8>>,
     /// Whether something has come from a rank that is no frame: nothing behind it can be read.
@@ -80,6 +89,24 @@ enum Heard {
     Unreadable(Refusal),
 }
 
+impl<T: Transport + Send> EventLoop for RankLoop<T> {
+    fn turn(&mut self) -> bool {
+        if !self.has_begun && !self.begin() {
+            self.may_wait = self.transport.longest_wait();
+            return true;
+        }
+        self.step()
+    }
+
+    fn wait(&mut self, most: Duration) {
+        if self.may_wait.is_zero() {
+            std::thread::yield_now();
+        } else {
+            self.transport.wait(self.may_wait.min(most));
+        }
+    }
+}
+
 impl<T: Transport> RankLoop<T> {
     pub(crate) fn new(rank: usize, links: Arc<RankLinks>, transport: T) -> Self {
         let (ranks, now) = (links.ranks(), transport.now());
@@ -87,6 +114,9 @@ impl<T: Transport> RankLoop<T> {
             rank,
             links,
             transport,
+            has_begun: false,
+            local: None,
+            may_wait: Duration::ZERO,
             incoming: vec![Vec::new(); ranks],
             is_unreadable: vec![false; ranks],
             outgoing: Vec::new(),
@@ -105,15 +135,14 @@ impl<T: Transport> RankLoop<T> {
         }
     }
 
-    /// Runs until the run is over on all ranks; what the others have told, if this is rank 0.
-    pub(crate) fn run(mut self) -> (How, Vec<Option<Told>>) {
-        let local = loop {
-            match self.links.stage() {
-                Stage::Before => self.transport.wait(self.transport.longest_wait()),
-                Stage::Begun(local) => break Some(local),
-                Stage::Never => break None,
-            }
+    /// Begins, when the network has begun or will not; whether it has.
+    fn begin(&mut self) -> bool {
+        self.local = match self.links.stage() {
+            Stage::Before => return false,
+            Stage::Begun(local) => Some(local),
+            Stage::Never => None,
         };
+        self.has_begun = true;
         let watch = self.links.watch.lock().clone();
         self.watched = Watched::new(watch, self.rank, self.links.ranks());
         // Before anything else is said.
@@ -121,34 +150,36 @@ impl<T: Transport> RankLoop<T> {
         let inputs = self.links.inputs.lock().clone();
         if self.rank == 0 {
             self.files = Comparison::new(self.links.ranks(), inputs);
-        } else if local.is_some() {
+        } else if self.local.is_some() {
             let (processes, channels) = self.links.hello();
             self.links.say(0, &Frame::Hello { version: VERSION, processes, channels, inputs });
         }
-        loop {
-            let Some(is_later) = self.receive(local.as_ref()) else { return self.end_of_run() };
-            if let Some(refusal) = self.links.take_refusal() {
-                self.refused(self.rank, &refusal, local.as_ref());
-            }
-            if let Some(sums) = self.links.gate.take_sums() {
-                self.say(vec![(0, Frame::Sums { sums })], local.as_ref());
-            }
-            self.tell_of_roots(local.as_ref());
-            self.tell(local.as_ref());
-            self.look_for_chains(local.as_ref());
-            self.watched.ask(self.is_over, self.transport.now(), &self.links);
-            self.flush();
-            let has_ended = Self::state(local.as_ref())
-                .is_none_or(|state| matches!(state, State::Finished | State::Ended));
-            if self.is_over && has_ended && self.has_told() {
-                return self.end_of_run();
-            }
-            if is_later {
-                std::thread::yield_now();
-            } else {
-                self.transport.wait(self.longest_wait(local.as_ref()));
-            }
+        true
+    }
+
+    /// Does what there is to do; whether it goes on.
+    fn step(&mut self) -> bool {
+        let local = self.local.clone();
+        let local = local.as_ref();
+        let Some(is_later) = self.receive(local) else { return false };
+        if let Some(refusal) = self.links.take_refusal() {
+            self.refused(self.rank, &refusal, local);
         }
+        if let Some(sums) = self.links.gate.take_sums() {
+            self.say(vec![(0, Frame::Sums { sums })], local);
+        }
+        self.tell_of_roots(local);
+        self.tell(local);
+        self.look_for_chains(local);
+        self.watched.ask(self.is_over, self.transport.now(), &self.links);
+        self.flush();
+        let has_ended =
+            Self::state(local).is_none_or(|state| matches!(state, State::Finished | State::Ended));
+        if self.is_over && has_ended && self.has_told() {
+            return false;
+        }
+        self.may_wait = if is_later { Duration::ZERO } else { self.longest_wait(local) };
+        true
     }
 
     /// How long there is nothing to do here, if nothing comes.
@@ -177,7 +208,8 @@ impl<T: Transport> RankLoop<T> {
         self.rank != 0 || !self.all_told.iter().any(|heard| matches!(heard, Heard::Nothing))
     }
 
-    fn end_of_run(mut self) -> (How, Vec<Option<Told>>) {
+    /// How the run has ended, what the others have told, if this is rank 0, and the transport.
+    pub(crate) fn end_of_run(mut self) -> (Ended, T) {
         // What it came to is not known whole.
         let is_not_told = |(rank, heard): (usize, &Heard)| match heard {
             Heard::Lost => Some(How::Lost(rank)),
@@ -197,7 +229,8 @@ impl<T: Transport> RankLoop<T> {
         };
         self.watched.ends();
         self.links.waits.close();
-        (self.how, self.all_told.into_iter().map(told).collect())
+        let all_told = self.all_told.into_iter().map(told).collect();
+        ((self.how, all_told), self.transport)
     }
 
     /// Takes all that has come; whether more is on its way, `None` if the rank is to be gone.

@@ -1,6 +1,8 @@
 //! Ranks within one program, over a transport that delays, splits and reorders what it carries, and pauses and
 //! kills ranks, as a seed says.
 //!
+//! It is drawn, too, which ranks let their worker speak with the others, where it can.
+//!
 //! A rank asks the transport for what has come, again and again. What is under way to it stands in a queue for each
 //! rank that sends. At each time it is drawn whether the rank is paused, which of the queues is looked at first,
 //! whether that is held up, and how many of its bytes come. So bytes of one rank keep their order and those of
@@ -271,7 +273,9 @@ impl Sim {
                 Some(Watches(by)) => one.watched_by(by(rank)),
                 None => one,
             };
-            (one, exchange, self.transport(rank, &carrier))
+            let mut transport = self.transport(rank, &carrier);
+            let one = if transport.draw(2) == 0 { one.worker_drives() } else { one };
+            (one, exchange, transport)
         };
         let all = (0..self.ranks).map(rank).collect();
         within::run(all, options, build)

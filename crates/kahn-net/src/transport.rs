@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Carries bytes between the ranks of one run, in order between each two; its functions are called by one thread.
+/// Carries bytes between the ranks of one run, in order between each two; its functions are called by one thread, or
+/// by two in turn if the rank [says so](crate::OneRank::worker_drives).
 ///
 /// Bytes that are sent in pieces may arrive in others. Nothing is lost and nothing comes twice, but that of a rank
 /// that is [lost](Event::Lost).

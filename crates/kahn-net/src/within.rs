@@ -8,8 +8,8 @@ use std::panic::resume_unwind;
 use std::thread;
 
 /// Runs all ranks of a run, the first of them on this thread; returns what `build` returned there.
-pub(crate) fn run<'env, R>(
-    all: Vec<(OneRank, Exchange, impl Transport + Send)>,
+pub(crate) fn run<'env, R, T: Transport + Send + 'static>(
+    all: Vec<(OneRank, Exchange<T>, T)>,
     options: &Options,
     build: impl Fn(usize, &mut Network<'env>) -> R + Sync,
 ) -> Result<Ran<R>, NetError> {
@@ -20,7 +20,7 @@ pub(crate) fn run<'env, R>(
         let mut first = None;
         for (rank, (one, exchange, transport)) in all.into_iter().enumerate() {
             let one = one.cores_shared_by(ranks);
-            exchanges.push(scope.spawn(move || exchange.run(transport)));
+            exchanges.push(scope.spawn(move || drop(exchange.run(transport))));
             if rank == 0 {
                 first = Some(one);
                 continue;

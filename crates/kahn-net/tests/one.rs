@@ -51,10 +51,11 @@ fn on_three(
         for rank in (0..3).rev() {
             let ring = to[rank].clone();
             let placement = Placement::new().at("count", 1).at("double", 2);
-            let (one, exchange): (OneRank, Exchange) = OneRank::of(rank, 3, placement, move || {
-                // If the rank is done, it does not wait.
-                let _ = ring.send((rank, Vec::new()));
-            });
+            let (one, exchange): (OneRank, Exchange<_>) =
+                OneRank::of(rank, 3, placement, move || {
+                    // If the rank is done, it does not wait.
+                    let _ = ring.send((rank, Vec::new()));
+                });
             let own = from.pop().expect("each has one");
             let pipes = Pipes { rank, all: to.clone(), own, next: VecDeque::new() };
             scope.spawn(move || exchange.run(pipes));

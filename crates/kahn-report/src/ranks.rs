@@ -13,6 +13,7 @@ use crate::Name;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A network as every rank has built it, before anything runs.
 ///
@@ -216,6 +217,29 @@ pub trait Links: Send + Sync {
     /// Tells that nothing runs here, or hardly anything, or that no root is left: it is time to ask whether the rank
     /// [rests](Local::rest), and [has one](Local::has_no_root).
     fn may_rest(&self);
+
+    /// Returns what speaks with the other ranks, if the worker of this one may do that, where it is the only one and
+    /// has one core for it.
+    fn driver(&self) -> Option<Arc<dyn Driver>> {
+        None
+    }
+}
+
+/// Speaks with the other ranks, by the thread of a worker: while that has nothing to run, and between two processes.
+///
+/// Other threads are no worker while they do so, and this one is none either.
+pub trait Driver: Send + Sync {
+    /// Does what there is to do, and waits for nothing.
+    fn turn(&self);
+
+    /// Waits until there is something to do, or it is [woken](Self::wake); for so long at most. It may return before.
+    fn wait(&self, most: Option<Duration>);
+
+    /// Ends a wait, this one or the next; called by any thread.
+    fn wake(&self);
+
+    /// The worker's run is over: it turns this no more.
+    fn leave(&self);
 }
 
 /// The part of a network that runs on one rank, as its [`Links`] see it.

@@ -8,6 +8,7 @@
 //! | `fifo` | the same of the queue of those that wait, and what becomes of what is stolen | 2 to 3 |
 //! | `window` | the owner of a migration window against thieves | 2 to 3 |
 //! | `parker` | a thread that sleeps against those that wake it | 2 to 3 |
+//! | `shared_loop` | a worker and a thread that turn an event loop, against one that makes events | 3 |
 //!
 //! `taking` is what the models of queues share. Models of whole networks are those of `kahn`.
 
@@ -16,6 +17,7 @@ mod biased_lock;
 mod deque;
 mod fifo;
 mod parker;
+mod shared_loop;
 mod taking;
 mod window;
 

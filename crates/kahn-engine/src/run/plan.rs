@@ -10,6 +10,8 @@ use crate::sync::{Arc, panics};
 use crate::thread::ThreadSet;
 use crate::worker::WorkerCore;
 use kahn_report::log::Log;
+use kahn_report::ranks::Driver;
+use std::fmt;
 
 /// The cores that one of so many runs has, all at the same time.
 fn part_of_cores(runs: usize) -> usize {
@@ -27,7 +29,6 @@ pub enum Refused {
 }
 
 /// The policy and the threads of a run.
-#[derive(Debug)]
 pub struct RunPlan {
     schedule: Schedule,
     run_queues: RunQueues,
@@ -35,6 +36,13 @@ pub struct RunPlan {
     observed: bool,
     log: Option<Arc<dyn Log>>,
     looks: bool,
+    driver: Option<Arc<dyn Driver>>,
+}
+
+impl fmt::Debug for RunPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunPlan").field("schedule", &self.schedule).finish_non_exhaustive()
+    }
 }
 
 impl RunPlan {
@@ -65,7 +73,8 @@ impl RunPlan {
             // It may have been made for more workers than there are, and keep processes for each.
             return Err(Refused::OutOfThreads(refusal.clone()));
         }
-        Ok(Self { schedule, run_queues, threads, observed: false, log: None, looks: true })
+        let (observed, looks, log, driver) = (false, true, None, None);
+        Ok(Self { schedule, run_queues, threads, observed, log, looks, driver })
     }
 
     /// Has the language told what processes do, see [`Language::runs`](crate::Language::runs).
@@ -81,6 +90,12 @@ impl RunPlan {
     /// Says whether the language may find something when all workers sleep and others run.
     pub fn look(&mut self, looks: bool) {
         self.looks = looks;
+    }
+
+    /// Has this turned by the worker, if there is one and one core for it: while it has nothing to run, and in passing.
+    pub fn drive(&mut self, driver: Option<Arc<dyn Driver>>) {
+        let is_alone = self.threads.workers() == 1 && part_of_cores(self.schedule.runs) == 1;
+        self.driver = driver.filter(|_| is_alone);
     }
 
     /// How many workers there are.
@@ -105,7 +120,7 @@ impl RunPlan {
     /// Panics the second time.
     pub fn configure(self, scheduler: &Scheduler, only_pooled: bool) {
         let own_threads = self.own_threads();
-        let Self { schedule, run_queues, threads, observed, log, looks } = self;
+        let Self { schedule, run_queues, threads, observed, log, looks, driver } = self;
         let samples = run_queues.placing().is_some_and(|placing| placing.again_after().is_some());
         let accounting = schedule.accounting;
         let settings = Settings {
@@ -122,6 +137,9 @@ impl RunPlan {
             listed_processes: schedule.listed,
         };
         let config = Config { log, ..Config::new(run_queues, threads, settings) };
+        if let Some(driver) = driver {
+            config.slots[0].parker.drive(driver);
+        }
         scheduler.configure(config);
     }
 }

@@ -43,6 +43,7 @@ use crate::task::extension::Extensions;
 use crate::task::table::Table;
 use crate::task::{self, Host, Kind, TaskRef};
 use crate::thread::ProcessThreads;
+use kahn_report::ranks::Driver;
 use std::fmt;
 use std::sync::{OnceLock, Weak};
 
@@ -52,6 +53,9 @@ pub(crate) const ENDING: u8 = 2;
 
 /// In [`Scheduler::first`]: something is to be done that is no process; see [`Probe::Deferred`](crate::Probe::Deferred).
 pub const DEFERRED: usize = 1 << (usize::BITS / 2);
+
+/// In [`Scheduler::first`]: the worker is to turn its driver.
+pub(crate) const DRIVE: usize = 1 << (usize::BITS - 2);
 
 /// In [`Scheduler::first`]: the run has ended.
 pub(crate) const OVER: usize = 1 << (usize::BITS - 1);
@@ -316,6 +320,7 @@ impl Scheduler {
         }
         self.start_workers();
         (self.tag.work)(self, 0);
+        self.slots()[0].parker.driver().into_iter().for_each(Driver::leave);
         self.config().thread_set.lock().join();
         self.threads.join();
     }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `sleepers` | the workers that sleep, with the protocol and its proof |
 //! | `activity` | the activity count: what may still make a process ready |
+//! | `shared_loop` | what a worker turns while it sleeps, and a thread of its own while the worker does not |
 
 pub mod activity;
+pub mod shared_loop;
 pub mod sleepers;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the process in the LIFO slot of a worker that does not get on |
 //! | monitor | while other workers are busy, one at a time | sleeps in short naps; between them has computing processes publish, probes what waits |
-//! | sleep | until notified | nothing: an idle network uses no CPU |
+//! | sleep | until notified | nothing: an idle network uses no CPU; or it turns its [`Driver`] |
 //!
 //! Only one searcher or newly woken worker is wanted at a time: the one that finds work notifies the next.
 //!
@@ -14,12 +14,14 @@
 
 use crate::policy::{Ready, Reason, Turn};
 use crate::queue::lane::Lane;
+use crate::scheduler::DRIVE;
 use crate::sync::system::clock;
 use crate::sync::{Ordering::*, spin_loop};
 use crate::task::{TaskRef, mark, own};
 use crate::worker::WorkerCore;
 use crate::worker::dispatch::Worker;
 use crate::worker::language::{Language, Probe};
+use kahn_report::ranks::Driver;
 use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
@@ -196,12 +198,7 @@ impl<L: Language> Worker<L> {
             let others_run = scheduler.activity.is_busy();
             let will_look = !workers_run && !looked && (is_first || was_last);
             let naps = others_run && (is_first && workers_run || will_look);
-            let told = if naps {
-                self.slot().parker.park_for(nap)
-            } else {
-                self.slot().parker.park();
-                true
-            };
+            let told = self.park(naps.then_some(nap));
             if told {
                 let still_sleeps = scheduler.sleepers.has(self.index());
                 if still_sleeps && scheduler.is_running() {
@@ -214,7 +211,7 @@ impl<L: Language> Worker<L> {
             // The monitor: awake for a moment, to see that the others get on.
             if !scheduler.sleepers.go_on(self.index(), &scheduler.activity) {
                 // Another thread woke this one just now.
-                self.slot().parker.park();
+                self.park(None);
                 return None;
             }
             let kept = self.take_over_from_others(&steps, true);
@@ -243,6 +240,26 @@ impl<L: Language> Worker<L> {
                 return None;
             }
         }
+    }
+
+    /// Parks the thread, for so long if that is said; `false` if that time is over. What its driver does meanwhile comes
+    /// from outside of all workers.
+    fn park(&self, time: Option<Duration>) -> bool {
+        let parker = &self.slot().parker;
+        let _outside = self.drives.then(WorkerCore::step_outside);
+        if let Some(time) = time {
+            return parker.park_for(time);
+        }
+        parker.park();
+        true
+    }
+
+    /// Turns the driver, between two processes.
+    pub(crate) fn turn_driver(&self) {
+        // Relaxed: set by this thread alone.
+        self.first().fetch_and(!DRIVE, Relaxed);
+        let _outside = WorkerCore::step_outside();
+        self.slot().parker.driver().into_iter().for_each(Driver::turn);
     }
 
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in

@@ -38,8 +38,8 @@ use crate::counters::Accounting;
 use crate::policy::{Ready, Turn};
 use crate::queue::lane::Lane;
 use crate::queue::run_queues::RunQueues;
-use crate::scheduler::{Scheduler, Tag, WorkerSlot};
-use crate::sync::{Access, Arc, AtomicUsize, Parker};
+use crate::scheduler::{DRIVE, Scheduler, Tag, WorkerSlot};
+use crate::sync::{Access, Arc, AtomicUsize, Ordering::Relaxed, Parker};
 use crate::task::{Task, TaskRef};
 use crate::worker::dispatch::Worker;
 use crate::worker::language::Language;
@@ -96,6 +96,8 @@ pub struct WorkerCore {
     /// Whether any of these: one test on the way of a poll.
     pub(crate) watched: bool,
     pub(crate) stopwatch: Stopwatch,
+    /// Whether it turns a driver while it sleeps, and in passing.
+    pub(crate) drives: bool,
     /// Where it writes down what processes do, from the first time on.
     ring: OnceCell<Arc<Ring>>,
     /// The network's number in this program.
@@ -185,6 +187,7 @@ impl WorkerCore {
         let run_queues = config.map(|config| &config.run_queues);
         let timing = settings.accounting == Accounting::Timing || settings.samples;
         let observed = settings.observed || settings.logged;
+        let slot = config.and_then(|config| config.slots.get(index)).map(|slot| &slot.0);
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -196,9 +199,7 @@ impl WorkerCore {
             spent: Cell::new(0),
             preempted_at: Cell::new(u64::MAX),
             found_at: Cell::new(0),
-            slot: config
-                .and_then(|config| config.slots.get(index))
-                .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
+            slot: slot.map_or(ptr::null(), ptr::from_ref),
             run_queues: run_queues.map(NonNull::from),
             first: NonNull::from(&scheduler.first),
             lane: run_queues.and_then(|queues| queues.lane(index)).map(NonNull::from),
@@ -217,6 +218,7 @@ impl WorkerCore {
             logged: settings.logged,
             watched: timing || observed,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing || observed),
+            drives: slot.is_some_and(|slot| slot.parker.driver().is_some()),
             ring: OnceCell::new(),
             network: scheduler.number,
             language: scheduler.language_tag(),
@@ -230,6 +232,7 @@ impl WorkerCore {
             lifo: Cell::new(Lifo::Unused),
             lane: None,
             takes_alone: false,
+            drives: false,
             access: Cell::new(Access::Shared),
             ..Self::new(scheduler, index)
         }
@@ -339,6 +342,20 @@ impl WorkerCore {
     #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         f(Self::of_this_thread())
+    }
+
+    /// Has the driver turned before the next process, if there is one: what was done concerns it.
+    #[inline]
+    pub fn drive_soon(&self) {
+        if self.drives {
+            // Relaxed: it is read by this thread.
+            self.first().fetch_or(DRIVE, Relaxed);
+        }
+    }
+
+    /// Has this thread be none of a worker, until what is returned is dropped.
+    pub(crate) fn step_outside() -> Installed {
+        Installed { before: NOTHING.replace() }
     }
 
     /// Whether it runs a process of this network right now, as one of its workers.

@@ -15,7 +15,7 @@
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
 
 use crate::policy::{Ready, Reason, Turn};
-use crate::scheduler::{DEFERRED, WorkerSlot};
+use crate::scheduler::{DEFERRED, DRIVE, WorkerSlot};
 use crate::sync::{Access, Ordering::*};
 use crate::task::foreign::waker_of_current;
 use crate::task::{TaskRef, own};
@@ -85,7 +85,10 @@ impl<L: Language> Worker<L> {
         if first == 0 {
             return None;
         }
-        if first >= DEFERRED {
+        if first & DRIVE != 0 {
+            self.turn_driver();
+        }
+        if first & !DRIVE >= DEFERRED {
             L::probe(self, Probe::Deferred);
         }
         self.scheduler().pop_urgent(self.index())
@@ -95,6 +98,9 @@ impl<L: Language> Worker<L> {
     fn run_what_waits(&self, step: u64) {
         if step.is_multiple_of(PROBE) {
             L::probe(self, Probe::InPassing);
+        }
+        if self.drives {
+            self.turn_driver();
         }
         if let Some(lane) = self.lane() {
             lane.look_around();

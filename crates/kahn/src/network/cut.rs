@@ -366,7 +366,10 @@ async fn uplink(
             room = wait(cut, |context| links.poll_room(channel, context)).await;
         }
         match end.recv_written(&mut messages, room).await {
-            Some(true) => room = links.sends(channel, &mut messages),
+            Some(true) => {
+                room = links.sends(channel, &mut messages);
+                let_go();
+            }
             Some(false) => {
                 let number = end.number();
                 links.refuses(channel, format!("message {number} cannot be written"));
@@ -377,8 +380,16 @@ async fn uplink(
     }
     if !end.is_unobserved() {
         links.closes(channel, end.has_failed());
+        let_go();
     }
     Ok(())
+}
+
+/// Something is to go to another rank: by this worker, if it speaks with that.
+fn let_go() {
+    if let Some((worker, _)) = Worker::running() {
+        worker.drive_soon();
+    }
 }
 
 /// Moves messages from the rank of a writer to the process that reads them here.
@@ -413,7 +424,10 @@ async fn downlink(
             Arrival::Messages => {
                 while !messages.is_empty() {
                     match end.send_each_written(&mut messages).await {
-                        Ok(sent) => links.takes(channel, sent),
+                        Ok(sent) => {
+                            links.takes(channel, sent);
+                            let_go();
+                        }
                         Err(error) => {
                             let number = end.number() + 1;
                             let why = format!("message {number} is not read: {error}");

@@ -435,6 +435,7 @@ pub(super) fn perform(
         if let Some(ObserverHandle { observer, .. }) = &options.observer {
             core.tell_of_links(&**observer);
         }
+        plan.drive(links.driver());
     }
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;

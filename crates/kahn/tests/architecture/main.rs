@@ -34,7 +34,7 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("kahn-observe", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn", "kahn-engine"]),
-    ("kahn-net", &["kahn"]),
+    ("kahn-net", &["kahn", "kahn-engine"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
     ("kahn-live", &["kahn-observe", "kahn-report"]),
     ("kahn-command", &["kahn", "kahn-live", "kahn-net", "kahn-observe", "kahn-policies"]),

@@ -1,0 +1,396 @@
+//! A rank with one worker and one core, whose worker speaks with the other ranks: when it turns its driver, what it is
+//! woken by, and what goes on while a process holds it.
+
+use kahn::ranks::{Arrival, Batch, Driver, Links, Local, Reason, Shape};
+use kahn::{Channel, Network, Options, ProcessEnd, Report, testing};
+use kahn_net::{Event, NetError, OneRank, Placement, Ran, Transport};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+/// More runs than there are cores: each has one.
+const RUNS: usize = 1 << 20;
+
+fn options() -> Options {
+    Options::new().workers(1).cores_shared_by(RUNS)
+}
+
+/// What was done, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Did {
+    Run,
+    Send,
+    Turn,
+    Wait,
+    Leave,
+}
+
+/// Links to a rank on which `far` runs, and their driver, which write down what is done. There is always room.
+#[derive(Default)]
+struct Noted {
+    done: Mutex<Vec<Did>>,
+    local: Mutex<Option<Arc<dyn Local>>>,
+    has_woken: Mutex<bool>,
+    woken: Condvar,
+    /// How often its wait ends the run: the first time another thread does, if it is 0.
+    waits: u32,
+}
+
+impl Noted {
+    fn note(&self, did: Did) {
+        self.done.lock().push(did);
+    }
+
+    fn end(&self) {
+        let local = self.local.lock().clone();
+        local.expect("it has begun").end(Reason::Elsewhere);
+    }
+}
+
+impl Driver for Noted {
+    fn turn(&self) {
+        self.note(Did::Turn);
+    }
+
+    fn wait(&self, most: Option<Duration>) {
+        assert_eq!(most, None, "nothing else runs");
+        self.note(Did::Wait);
+        if self.waits > 0 {
+            return self.end();
+        }
+        self.woken.wait_while(&mut self.has_woken.lock(), |has_woken| !*has_woken);
+    }
+
+    fn wake(&self) {
+        *self.has_woken.lock() = true;
+        self.woken.notify_all();
+    }
+
+    fn leave(&self) {
+        self.note(Did::Leave);
+    }
+}
+
+/// The links of a rank, with their driver.
+struct WithDriver(Arc<Noted>);
+
+impl Links for WithDriver {
+    fn places(&self, shape: &Shape) -> Result<Vec<usize>, String> {
+        Ok(shape.processes.iter().map(|one| usize::from(one.name.as_str() == "far")).collect())
+    }
+    fn rank(&self) -> usize {
+        0
+    }
+    fn begins(&self, local: Arc<dyn Local>) {
+        *self.0.local.lock() = Some(local);
+    }
+    fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<u64> {
+        Poll::Ready(1)
+    }
+    fn sends(&self, _: usize, messages: &mut Batch) -> u64 {
+        messages.clear();
+        self.0.note(Did::Send);
+        1
+    }
+    fn closes(&self, _: usize, _: bool) {}
+    fn poll_next(&self, _: usize, _: &mut Batch, _: &mut Context<'_>) -> Poll<Arrival> {
+        Poll::Pending
+    }
+    fn takes(&self, _: usize, _: u64) {}
+    fn departs(&self, _: usize) {}
+    fn refuses(&self, _: usize, _: String) {}
+    fn may_rest(&self) {}
+    fn driver(&self) -> Option<Arc<dyn Driver>> {
+        Some(Arc::<Noted>::clone(&self.0))
+    }
+}
+
+/// Runs what `build` makes of a channel to `far`; what was done.
+fn noted(
+    noted: Noted,
+    options: &Options,
+    build: impl FnOnce(&mut Network<'static>, kahn::Sender<u64>, Arc<Noted>),
+) -> Vec<Did> {
+    let noted = Arc::new(noted);
+    let links: Arc<dyn Links> = Arc::new(WithDriver(Arc::clone(&noted)));
+    let mut network = Network::new();
+    let (out, far) = network.channel_with(Channel::<u64>::named("out").wire());
+    build(&mut network, out, Arc::clone(&noted));
+    network.process("far", far, async |mut far| while far.recv().await.is_some() {});
+    network.run_on_rank(options.clone(), &links).expect("it runs");
+    let done = noted.done.lock().clone();
+    done
+}
+
+/// A process that sends one message and yields so often.
+fn sends_and_yields(
+    times: u32,
+) -> impl FnOnce(&mut Network<'static>, kahn::Sender<u64>, Arc<Noted>) {
+    move |network, out, noted| {
+        network.process("sends", out, async move |mut out| {
+            out.send(1).await;
+            for _ in 0..times {
+                noted.note(Did::Run);
+                kahn::yield_now().await;
+            }
+        });
+    }
+}
+
+#[test]
+fn what_is_sent_goes_before_the_next_process_runs() {
+    let done = noted(Noted { waits: 1, ..Noted::default() }, &options(), sends_and_yields(20));
+    let sent = done.iter().position(|did| *did == Did::Send).expect("it is sent");
+    assert_eq!(done[sent + 1], Did::Turn, "{done:?}");
+    assert_eq!(done.last(), Some(&Did::Leave), "{done:?}");
+}
+
+#[test]
+fn a_worker_that_always_has_something_to_run_turns_its_driver_in_passing() {
+    let done = noted(Noted { waits: 1, ..Noted::default() }, &options(), sends_and_yields(1000));
+    let last = done.iter().rposition(|did| *did == Did::Run).expect("it runs");
+    let turns = done[..last].iter().filter(|did| **did == Did::Turn).count();
+    assert!(turns >= 10, "{turns} turns");
+}
+
+#[test]
+fn a_worker_that_has_nothing_to_run_turns_its_driver_and_waits_there_until_it_is_woken() {
+    let run = |_: &_| {
+        noted(Noted::default(), &options(), |network, out, noted| {
+            let (waker, wakers) = std::sync::mpsc::channel::<std::task::Waker>();
+            thread::spawn(move || {
+                let waker = wakers.recv().expect("it waits");
+                while !noted.done.lock().contains(&Did::Wait) {
+                    thread::yield_now();
+                }
+                *noted.has_woken.lock() = false;
+                waker.wake();
+                // The process goes on, and is over: then nothing runs.
+                while noted.done.lock().iter().filter(|did| **did == Did::Wait).count() < 2 {
+                    thread::yield_now();
+                }
+                noted.end();
+            });
+            network.process("waits", out, async move |out| {
+                let mut is_first = true;
+                std::future::poll_fn(|context| {
+                    if std::mem::replace(&mut is_first, false) {
+                        waker.send(context.waker().clone()).expect("there is a thread");
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(())
+                })
+                .await;
+                drop(out);
+            });
+        })
+    };
+    let done = testing::within(Duration::from_secs(60), run);
+    let first = done.iter().position(|did| *did == Did::Wait).expect("it waits");
+    assert_eq!(done[first - 1], Did::Turn, "{done:?}");
+}
+
+/// Where there is more than one worker, or a core to spare, a thread of its own speaks with the other ranks.
+#[test]
+fn a_worker_that_is_not_the_only_one_turns_nothing() {
+    let many = options().workers(2);
+    let done = testing::within(Duration::from_secs(60), |_: &_| {
+        noted(Noted::default(), &many, |network, out, noted| {
+            network.blocking("ends", out, move |out| {
+                drop(out);
+                noted.end();
+            });
+        })
+    });
+    assert_eq!(done, [], "no worker drives");
+}
+
+/// What has come to each rank, in order.
+struct Pipes {
+    rank: usize,
+    all: Arc<Vec<Pipe>>,
+    /// How often it may look yet before it panics, if it does.
+    looks_left: Option<u32>,
+}
+
+#[derive(Default)]
+struct Pipe {
+    state: Mutex<PipeState>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct PipeState {
+    queue: VecDeque<(usize, Vec<u8>)>,
+    lost: Option<usize>,
+    has_rung: bool,
+}
+
+impl Pipe {
+    fn ring(&self) {
+        self.state.lock().has_rung = true;
+        self.bell.notify_one();
+    }
+}
+
+impl Transport for Pipes {
+    fn send(&mut self, to: usize, bytes: &mut Vec<u8>) {
+        self.all[to].state.lock().queue.push_back((self.rank, std::mem::take(bytes)));
+        self.all[to].ring();
+    }
+
+    fn receive(&mut self, into: &mut [Vec<u8>]) -> Event {
+        if let Some(left) = &mut self.looks_left {
+            *left = left.checked_sub(1).expect("a defect of the transport");
+        }
+        let mut state = self.all[self.rank].state.lock();
+        if let Some((from, bytes)) = state.queue.pop_front() {
+            into[from].extend(bytes);
+            return Event::Bytes(from);
+        }
+        state.lost.take().map_or(Event::Nothing, Event::Lost)
+    }
+
+    fn wait(&mut self, most: Duration) {
+        let pipe = &self.all[self.rank];
+        let mut state = pipe.state.lock();
+        if !state.has_rung {
+            pipe.bell.wait_for(&mut state, most);
+        }
+        state.has_rung = false;
+    }
+
+    /// Nothing that should ring is made good by a look.
+    fn longest_wait(&self) -> Duration {
+        Duration::from_secs(3600)
+    }
+}
+
+/// The others would wait for it.
+impl Drop for Pipes {
+    fn drop(&mut self) {
+        if thread::panicking() || self.looks_left == Some(0) {
+            for pipe in self.all.iter() {
+                pipe.state.lock().lost = Some(self.rank);
+                pipe.ring();
+            }
+        }
+    }
+}
+
+type Told<R> = Vec<Result<Option<Ran<R>>, NetError>>;
+
+/// Runs a network on so many ranks whose workers speak with the others; `looks` is how often the first looks for what has
+/// come before its transport panics, if it does. What each returns, and whether its exchange has panicked.
+fn on_ranks<R: Send>(
+    ranks: usize,
+    looks: Option<u32>,
+    build: impl Fn(&mut Network<'static>) -> R + Sync,
+) -> (Told<R>, Vec<bool>) {
+    let all = Arc::new((0..ranks).map(|_| Pipe::default()).collect::<Vec<_>>());
+    thread::scope(|scope| {
+        let begin = |rank: usize| {
+            let bell = Arc::clone(&all);
+            let (one, exchange) =
+                OneRank::of(rank, ranks, Placement::new(), move || bell[rank].ring());
+            let looks_left = looks.filter(|_| rank == 0);
+            let pipes = Pipes { rank, all: Arc::clone(&all), looks_left };
+            let exchange = scope.spawn(move || drop(exchange.run(pipes)));
+            let one = one.worker_drives().cores_shared_by(RUNS);
+            let build = &build;
+            (exchange, scope.spawn(move || one.run(&options().capacity(1), build)))
+        };
+        let begun: Vec<_> = (0..ranks).map(begin).collect();
+        let join =
+            |(exchange, one): (
+                thread::ScopedJoinHandle<'_, ()>,
+                thread::ScopedJoinHandle<'_, _>,
+            )| { (one.join().expect("it does not panic"), exchange.join().is_err()) };
+        begun.into_iter().map(join).unzip()
+    })
+}
+
+fn report(told: &Told<()>) -> &Report {
+    &told[0].as_ref().expect("it runs").as_ref().expect("rank 0 tells").report
+}
+
+fn wired(name: &'static str) -> Channel<u64> {
+    Channel::named(name).wire()
+}
+
+/// On rank 0 a process holds the only worker, until a ring of the others has grown at which rank 0 has to decide.
+#[test]
+fn the_others_go_on_while_a_process_holds_the_worker_that_speaks_with_them() {
+    type Released = (Mutex<bool>, Condvar);
+    static RELEASED: Released = (Mutex::new(false), Condvar::new());
+    let run = |_: &_| {
+        on_ranks(3, None, |network| {
+            let (begin, begins) = network.channel_with(wired("begin"));
+            let (there, from_a) = network.channel_with(wired("there"));
+            let (back, from_b) = network.channel_with(wired("back"));
+            let on_rank = |name: &'static str, rank| kahn::Process::named(name).rank(rank);
+            // Each sends more than there is room for before it receives one.
+            network.process_with(on_rank("a", 1), (begin, there, from_b), async |ports| {
+                let (mut begin, mut there, mut from_b) = ports;
+                begin.send(0).await;
+                for n in 0..20 {
+                    there.send(n).await;
+                }
+                while from_b.recv().await.is_some() {}
+                *RELEASED.0.lock() = true;
+                RELEASED.1.notify_all();
+                begin.send(1).await;
+            });
+            network.process_with(
+                on_rank("b", 2),
+                (from_a, back),
+                async |(mut from_a, mut back)| {
+                    for n in 0..20 {
+                        back.send(n).await;
+                    }
+                    drop(back);
+                    while from_a.recv().await.is_some() {}
+                },
+            );
+            network.process_with(on_rank("holds", 0), begins, async |mut begins| {
+                // By now its worker has turned the loop.
+                assert_eq!(begins.recv().await, Some(0));
+                RELEASED.1.wait_while(&mut RELEASED.0.lock(), |is_released| !*is_released);
+                assert_eq!(begins.recv().await, Some(1));
+            });
+        })
+    };
+    let (told, _) = testing::within(Duration::from_secs(60), run);
+    let report = report(&told);
+    let holds = report.processes.iter().find(|one| one.name.as_str() == "holds");
+    assert_eq!(holds.map(|one| &one.ending), Some(&ProcessEnd::Finished), "{report}");
+    assert!(!report.grown.is_empty(), "{report}");
+}
+
+/// A panic of the transport is one of the exchange, whichever thread had it turn; and the run is over on all ranks.
+#[test]
+fn a_transport_that_panics_does_so_on_the_thread_of_its_exchange() {
+    let run = |_: &_| {
+        on_ranks(2, Some(40), |network| {
+            let (there, comes) = network.channel_with(wired("there"));
+            let (back, from) = network.channel_with(wired("back"));
+            network.process("asks", (there, from), async |(mut there, mut from)| {
+                for n in 0_u64.. {
+                    there.send(n).await;
+                    assert_eq!(from.recv().await, Some(n));
+                }
+            });
+            network.process("echoes", (comes, back), async |(mut comes, mut back)| {
+                while let Some(n) = comes.recv().await {
+                    back.send(n).await;
+                }
+            });
+        })
+    };
+    let (told, have_panicked) = testing::within(Duration::from_secs(60), run);
+    assert!(matches!(told[0], Err(NetError::Lost { rank: 0, .. })), "{told:?}");
+    assert_eq!(have_panicked, [true, false]);
+}
