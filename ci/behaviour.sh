@@ -243,7 +243,20 @@ without_mutation '' -p kahn-net --lib
 without_mutation '' -p kahn-net --test alike
 without_mutation '' -p kahn-net --test waits
 without_mutation '' -p kahn-net --test loops
+without_mutation '' -p kahn-net --test driven
 
+mutation what-is-sent-waits-for-a-turn '--test driven' what_is_sent_goes ../../kahn/src/network/cut.rs \
+    's/worker\.drive_soon\(\);/let _ = worker;/'
+mutation no-turn-in-passing '--test driven' turns_its_driver_in_passing ../../kahn-engine/src/worker/pick.rs \
+    's/if self\.drives \{/if self.drives \&\& step == u64::MAX {/'
+mutation one-that-computes-holds-up-all '--test driven' the_others_go_on ../../kahn-engine/src/sleep/shared_loop.rs \
+    's/Duration::from_millis\(50\)/Duration::from_secs(3600)/'
+mutation one-of-many-drives '--test driven' that_is_not_the_only_one ../../kahn-engine/src/run/plan.rs \
+    's/self\.driver = driver\.filter\(\|_\| is_alone\);/self.driver = driver.filter(|_| is_alone || self.threads.workers() > 1);/'
+mutation what-turns-is-a-worker '--test driven' what_is_sent_goes ../../kahn-engine/src/worker/mod.rs \
+    's/Installed \{ before: NOTHING\.replace\(\) \}/Installed { before: { let before = NOTHING.replace(); Running { ..before }.replace(); before } }/'
+mutation panics-of-the-worker "--test driven" a_transport_that_panics ../../kahn-engine/src/sleep/shared_loop.rs \
+    's/catch_unwind\(AssertUnwindSafe\(\|\| (with\(&mut event_loop\))\)\)/Ok::<bool, Box<dyn Any + Send>>($1)/'
 mutation ranks-take-all-cores '--test laws' share_its_cores within.rs 's/\.cores_shared_by\(ranks\)//'
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/note_dead\(edge\.task\);/let _ = edge;/'

@@ -146,6 +146,18 @@ package=kahn-engine mutation parker-without-lock parker:: sync/parker.rs \
     's/drop\(self\.lock\.lock\(\)\);//'
 package=kahn-engine mutation unpark-relaxed parker:: sync/parker.rs \
     's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
+package=kahn-engine mutation no-driver-is-woken shared_loop::a_worker_that_waits sync/parker.rs \
+    's/return driver\.wake\(\);/return;/'
+package=kahn-engine mutation loop-given-without-a-note shared_loop:: sleep/shared_loop.rs \
+    's/(At::Free\(event_loop\), false, )true\)/$1state.has_rung)/'
+package=kahn-engine mutation rings-without-a-note shared_loop:: sleep/shared_loop.rs \
+    's/(pub fn ring\(&self\) \{\s*let mut state = self\.state\.lock\(\);\s*)state\.has_rung = true;/$1state.has_rung |= false;/'
+package=kahn-engine mutation thread-keeps-the-loop shared_loop::a_worker_gets sleep/shared_loop.rs \
+    's/if self\.state\.lock\(\)\.is_wanted \{/if self.state.lock().turns == u64::MAX {/'
+package=kahn-engine mutation wanted-without-the-bell shared_loop::a_worker_gets sleep/shared_loop.rs \
+    's/(state\.is_wanted = true;\s*drop\(state\);\s*)\(self\.bell\)\(\);/$1/'
+package=kahn-engine mutation thread-takes-no-loop shared_loop::the_thread_turns sleep/shared_loop.rs \
+    's/if is_late && state\.is_free\(\)/if is_late \&\& state.turns > turns/'
 mutation notify-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/scheduler/notify.rs \
     's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
 mutation sleep-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/sleepers.rs \

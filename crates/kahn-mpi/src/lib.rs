@@ -9,7 +9,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `world` | the ranks of the job, and the thread that makes all calls |
+//! | `world` | the ranks of the job, and the thread that begins and ends MPI |
 //! | `transport` | bytes between ranks as messages of MPI, which keeps a bounded number of them |
 //! | `calls` | the calls themselves |
 //!

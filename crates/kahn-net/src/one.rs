@@ -32,7 +32,7 @@ use std::thread;
 /// One rank of a run: runs what belongs here of a network that is built alike on all ranks.
 ///
 /// What speaks with the other ranks is the [`Exchange`] that is made with it, on a thread of its own, for some
-/// transports are to be used by one thread.
+/// transports are to be used by one thread; see [`worker_drives`](Self::worker_drives) for those that are not.
 ///
 /// # Examples
 ///

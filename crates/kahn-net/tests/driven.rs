@@ -3,10 +3,12 @@
 
 use kahn::ranks::{Arrival, Batch, Driver, Links, Local, Reason, Shape};
 use kahn::{Channel, Network, Options, ProcessEnd, Report, testing};
+use kahn_engine::WorkerCore;
 use kahn_net::{Event, NetError, OneRank, Placement, Ran, Transport};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -52,6 +54,8 @@ impl Noted {
 
 impl Driver for Noted {
     fn turn(&self) {
+        let is_none = WorkerCore::with_current(|worker| worker.is_none());
+        assert!(is_none, "what it does comes from outside of all workers");
         self.note(Did::Turn);
     }
 
@@ -329,20 +333,26 @@ fn the_others_go_on_while_a_process_holds_the_worker_that_speaks_with_them() {
     let run = |_: &_| {
         on_ranks(3, None, |network| {
             let (begin, begins) = network.channel_with(wired("begin"));
+            let (begins_too, begun) = network.channel_with(wired("begun"));
             let (there, from_a) = network.channel_with(wired("there"));
             let (back, from_b) = network.channel_with(wired("back"));
             let on_rank = |name: &'static str, rank| kahn::Process::named(name).rank(rank);
             // Each sends more than there is room for before it receives one.
-            network.process_with(on_rank("a", 1), (begin, there, from_b), async |ports| {
-                let (mut begin, mut there, mut from_b) = ports;
-                begin.send(0).await;
+            network.process_with(on_rank("a", 1), (begin, begun, there, from_b), async |ports| {
+                let (mut begin, mut begun, mut there, mut from_b) = ports;
+                // By the last of them, the worker of rank 0 has waited for one.
+                for n in 0..20 {
+                    begin.send(n).await;
+                    assert_eq!(begun.recv().await, Some(n));
+                }
+                begin.send(20).await;
                 for n in 0..20 {
                     there.send(n).await;
                 }
                 while from_b.recv().await.is_some() {}
                 *RELEASED.0.lock() = true;
                 RELEASED.1.notify_all();
-                begin.send(1).await;
+                begin.send(21).await;
             });
             network.process_with(
                 on_rank("b", 2),
@@ -355,11 +365,16 @@ fn the_others_go_on_while_a_process_holds_the_worker_that_speaks_with_them() {
                     while from_a.recv().await.is_some() {}
                 },
             );
-            network.process_with(on_rank("holds", 0), begins, async |mut begins| {
-                // By now its worker has turned the loop.
-                assert_eq!(begins.recv().await, Some(0));
+            let ports = (begins, begins_too);
+            let holds = on_rank("holds", 0).effects();
+            network.process_with(holds, ports, async |(mut begins, mut back)| {
+                for n in 0..20 {
+                    assert_eq!(begins.recv().await, Some(n));
+                    back.send(n).await;
+                }
+                assert_eq!(begins.recv().await, Some(20));
                 RELEASED.1.wait_while(&mut RELEASED.0.lock(), |is_released| !*is_released);
-                assert_eq!(begins.recv().await, Some(1));
+                assert_eq!(begins.recv().await, Some(21));
             });
         })
     };
@@ -370,11 +385,67 @@ fn the_others_go_on_while_a_process_holds_the_worker_that_speaks_with_them() {
     assert!(!report.grown.is_empty(), "{report}");
 }
 
+/// What is pruned by a turn is seen by the worker that turns, which sleeps otherwise, for there is more to run elsewhere.
+#[test]
+fn what_is_marked_in_a_loop_that_is_turned_by_its_worker_wakes_it() {
+    static IS_PRUNED: AtomicBool = AtomicBool::new(false);
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            IS_PRUNED.store(true, SeqCst);
+        }
+    }
+    let run = |_: &_| {
+        on_ranks(2, None, |network| {
+            let (asks, asked) = network.channel_with(wired("asked"));
+            let (answers, answered) = network.channel_with(wired("answered"));
+            let (never, waited_for) = network.channel_with(wired("never"));
+            let (done, seen) = network.channel_with(wired("done"));
+            let (left, seen_first) = network.channel_with(wired("left"));
+            let on_rank = |name: &'static str, rank| kahn::Process::named(name).rank(rank);
+            let ports = (asked, answers);
+            network.process_with(on_rank("answers", 0), ports, async |(mut asked, mut answers)| {
+                answers.send(0).await;
+                asked.recv().await;
+            });
+            let ports = (answered, left);
+            network.process_with(on_rank("leaves", 1), ports, async |(mut answered, _left)| {
+                assert_eq!(answered.recv().await, Some(0));
+                for _ in 0..1000 {
+                    kahn::yield_now().await;
+                }
+            });
+            let ports = (waited_for, asks);
+            network.process_with(on_rank("asks", 1), ports, async |(mut waited_for, _asks)| {
+                let _guard = Guard;
+                waited_for.recv().await;
+            });
+            network.process_with(on_rank("runs", 1), (never, done), async |(_never, _done)| {
+                while !IS_PRUNED.load(SeqCst) {
+                    kahn::yield_now().await;
+                }
+            });
+            let ports = (seen_first, seen);
+            network.process_with(on_rank("sees", 0), ports, async |(mut first, mut seen)| {
+                assert_eq!((first.recv().await, seen.recv().await), (None, None));
+            });
+        })
+    };
+    let (told, _) = testing::within(Duration::from_secs(60), run);
+    let report = report(&told);
+    let ends = |name: &str| {
+        let one = report.processes.iter().find(|one| one.name.as_str() == name);
+        one.map(|one| one.ending.clone())
+    };
+    assert_eq!(ends("answers"), Some(ProcessEnd::Pruned), "{report}");
+    assert_eq!(ends("runs"), Some(ProcessEnd::Finished), "{report}");
+}
+
 /// A panic of the transport is one of the exchange, whichever thread had it turn; and the run is over on all ranks.
 #[test]
 fn a_transport_that_panics_does_so_on_the_thread_of_its_exchange() {
     let run = |_: &_| {
-        on_ranks(2, Some(40), |network| {
+        on_ranks(2, Some(400), |network| {
             let (there, comes) = network.channel_with(wired("there"));
             let (back, from) = network.channel_with(wired("back"));
             network.process("asks", (there, from), async |(mut there, mut from)| {

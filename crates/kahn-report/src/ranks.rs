@@ -227,7 +227,7 @@ pub trait Links: Send + Sync {
 
 /// Speaks with the other ranks, by the thread of a worker: while that has nothing to run, and between two processes.
 ///
-/// Other threads are no worker while they do so, and this one is none either.
+/// It is no worker's while it does so: what it wakes is woken from outside.
 pub trait Driver: Send + Sync {
     /// Does what there is to do, and waits for nothing.
     fn turn(&self);

@@ -15,16 +15,17 @@
 //!
 //! Which of these it is stands behind a lock, and the loop with it while it is free. So **one thread has it at a time**.
 //!
-//! **Nothing rings in vain.** The bell of the loop ends its wait, that which goes on or the next. Who rings finds the
-//! loop with a thread, and rings the bell: the wait ends, and a turn follows, there or at the worker to which the loop
-//! goes next. Or it finds it elsewhere, and leaves a note, which is taken before a turn: the worker that waits looks for it
-//! under the lock before it waits in the loop, and if it waits for the loop it is notified. If it runs processes, a turn
-//! follows in passing or when it has none left, or the thread's: what it computes is the only thing that can take longer
-//! than `PERIOD`, and then the thread turns it.
+//! **Nothing rings in vain.** The bell of the loop ends its wait, that which goes on or the next. Who rings leaves a note,
+//! and, if a thread has the loop, rings the bell. If one has it, its wait ends, and a turn follows there. If the loop is
+//! free, the note is found: a worker looks for one under the lock before it waits, in the loop or for it, and turns the loop
+//! instead; one that runs processes turns it in passing, or the thread does, which turns a loop that the worker has left
+//! alone. A worker that finds the note and no loop to turn has taken it from the next turn; but what comes to it from the
+//! thread, for the first time or again, comes with a note.
 //!
-//! **The worker gets it.** What it wants it says under the lock, and rings the bell then. The thread looks for that before
-//! it waits and after: either it sees it, or the bell comes behind its look and ends the wait. It gives the loop back and
-//! tells the worker, and does not take it again before it has slept for `PERIOD`.
+//! **The worker gets it.** What it wants it says under the lock, and rings the bell then. The thread looks for that between
+//! a turn and a wait: either it sees it, or the bell comes behind its look, ends the wait, and it sees it after the next
+//! turn. It gives the loop back and tells the worker, and takes it again only after a `PERIOD` in which the worker has not
+//! had it.
 //!
 //! **A panic** of the loop is the thread's, whichever turned it: there it is resumed, and the worker goes on.
 
@@ -181,8 +182,8 @@ impl<E: EventLoop> SharedLoop<E> {
         }
     }
 
-    /// The thread has the loop no more. The worker turns it before it waits in it: the bell may have ended a wait here that
-    /// no turn followed.
+    /// The thread has the loop no more. The worker turns it before it waits in it: what rang before rang for a turn that
+    /// there was none of yet.
     fn give(&self, state: &mut State<E>, event_loop: E) {
         (state.at, state.is_wanted, state.has_rung) = (At::Free(event_loop), false, true);
         self.to_worker.notify_one();
@@ -208,19 +209,12 @@ impl<E: EventLoop> SharedLoop<E> {
     /// Turns it until the worker wants it, or it is over, which is `false`.
     fn run_until_wanted(&self, event_loop: &mut E) -> bool {
         while event_loop.turn() {
-            if self.is_wanted() {
+            if self.state.lock().is_wanted {
                 return true;
             }
             event_loop.wait(Duration::MAX);
-            if self.is_wanted() {
-                return true;
-            }
         }
         false
-    }
-
-    fn is_wanted(&self) -> bool {
-        self.state.lock().is_wanted
     }
 
     /// The worker does something with the loop that it has, and gives it back.
