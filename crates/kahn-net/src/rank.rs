@@ -159,34 +159,32 @@ impl<T: Transport> RankLoop<T> {
 
     /// Does what there is to do; whether it goes on.
     fn step(&mut self) -> bool {
-        let local = self.local.clone();
-        let local = local.as_ref();
-        let Some(is_later) = self.receive(local) else { return false };
+        let Some(is_later) = self.receive() else { return false };
         if let Some(refusal) = self.links.take_refusal() {
-            self.refused(self.rank, &refusal, local);
+            self.refused(self.rank, &refusal);
         }
         if let Some(sums) = self.links.gate.take_sums() {
-            self.say(vec![(0, Frame::Sums { sums })], local);
+            self.say(vec![(0, Frame::Sums { sums })]);
         }
-        self.tell_of_roots(local);
-        self.tell(local);
-        self.look_for_chains(local);
+        self.tell_of_roots();
+        self.tell();
+        self.look_for_chains();
         self.watched.ask(self.is_over, self.transport.now(), &self.links);
         self.flush();
         let has_ended =
-            Self::state(local).is_none_or(|state| matches!(state, State::Finished | State::Ended));
+            self.state().is_none_or(|state| matches!(state, State::Finished | State::Ended));
         if self.is_over && has_ended && self.has_told() {
             return false;
         }
-        self.may_wait = if is_later { Duration::ZERO } else { self.longest_wait(local) };
+        self.may_wait = if is_later { Duration::ZERO } else { self.longest_wait() };
         true
     }
 
     /// How long there is nothing to do here, if nothing comes.
-    fn longest_wait(&self, local: Option<&Arc<dyn Local>>) -> Duration {
+    fn longest_wait(&self) -> Duration {
         let longest = self.transport.longest_wait();
-        let looks = local.is_some() && self.looks_for_chains();
-        if looks { longest.min(self.looks.left(self.transport.now())) } else { longest }
+        let looks = self.looks_for_chains().then(|| self.looks.left(self.transport.now()));
+        looks.map_or(longest, |left| longest.min(left))
     }
 
     /// Whether all is told of the run, which is over: to rank 0, or by all others.
@@ -234,12 +232,12 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Takes all that has come; whether more is on its way, `None` if the rank is to be gone.
-    fn receive(&mut self, local: Option<&Arc<dyn Local>>) -> Option<bool> {
+    fn receive(&mut self) -> Option<bool> {
         loop {
             match self.transport.receive(&mut self.incoming) {
                 Event::Nothing => return Some(false),
                 Event::Later => return Some(true),
-                Event::Bytes(from) => self.take(from, local),
+                Event::Bytes(from) => self.take(from),
                 Event::Lost(rank) => {
                     if self.how == How::Told && !self.is_over {
                         self.how = How::Lost(rank);
@@ -249,17 +247,17 @@ impl<T: Transport> RankLoop<T> {
                     }
                     if self.coordinator.is_some() {
                         let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
-                        self.say(says.unwrap_or_default(), local);
+                        self.say(says.unwrap_or_default());
                     } else if rank == 0 {
                         self.watched.goes();
-                        self.end(&End::Elsewhere, local);
+                        self.end(&End::Elsewhere);
                     }
                 }
                 Event::Killed => {
                     if self.how == How::Told {
                         self.how = How::Lost(self.rank);
                     }
-                    self.end(&End::Elsewhere, local);
+                    self.end(&End::Elsewhere);
                     return None;
                 }
             }
@@ -267,7 +265,7 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Takes the frames of a rank.
-    fn take(&mut self, from: usize, local: Option<&Arc<dyn Local>>) {
+    fn take(&mut self, from: usize) {
         let mut bytes = std::mem::take(&mut self.incoming[from]);
         if self.is_unreadable[from] {
             return;
@@ -287,21 +285,21 @@ impl<T: Transport> RankLoop<T> {
                 // What is under way when the run is over is of no use.
                 Ok(Some(_)) if self.is_over => {}
                 Ok(Some(frame)) if frame.is_counted() => {
-                    if local.is_some()
+                    if self.local.is_some()
                         && let Err(refusal) = self.links.take(from, &frame)
                     {
-                        self.refused(self.rank, &refusal, local);
+                        self.refused(self.rank, &refusal);
                     }
                 }
                 Ok(Some(frame)) => {
-                    if let Err(what) = self.hear(from, &frame, local) {
-                        self.refused(self.rank, &Refusal { channel: None, what }, local);
+                    if let Err(what) = self.hear(from, &frame) {
+                        self.refused(self.rank, &Refusal { channel: None, what });
                     }
                 }
                 Err(what) => {
                     let what = format!("{what}, from rank {from}");
                     let refusal = Refusal { channel: None, what };
-                    self.refused(self.rank, &refusal, local);
+                    self.refused(self.rank, &refusal);
                     self.is_unreadable[from] = true;
                     if matches!(self.all_told[from], Heard::Nothing) {
                         self.all_told[from] = Heard::Unreadable(refusal);
@@ -316,12 +314,7 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Heeds what a rank says to this one, or this one to itself.
-    fn hear(
-        &mut self,
-        from: usize,
-        frame: &Frame<'_>,
-        local: Option<&Arc<dyn Local>>,
-    ) -> Result<(), String> {
+    fn hear(&mut self, from: usize, frame: &Frame<'_>) -> Result<(), String> {
         if let Some(all) = &mut self.coordinator {
             let says = match frame {
                 Frame::Stand(stand) => Some(all.told(from, *stand)),
@@ -334,7 +327,7 @@ impl<T: Transport> RankLoop<T> {
                 _ => None,
             };
             if let Some(says) = says {
-                self.say(says, local);
+                self.say(says);
                 return Ok(());
             }
         }
@@ -352,75 +345,73 @@ impl<T: Transport> RankLoop<T> {
                     }
                     None => self.files.told(from, inputs),
                 };
-                return self.compared(from, compared, local);
+                return self.compared(from, compared);
             }
             Frame::Sums { sums } => {
                 let compared = self.files.summed(from, sums);
-                return self.compared(from, compared, local);
+                return self.compared(from, compared);
             }
             Frame::Sum => self.links.gate.want_sums(),
             Frame::Begin => self.links.gate.open(),
             Frame::Refuse { channel, what } => {
                 let refusal = Refusal { channel: *channel, what: (*what).to_owned() };
-                self.refused(from, &refusal, local);
+                self.refused(from, &refusal);
             }
             Frame::Ask { round } => {
-                let stand = self.stand(local);
+                let stand = self.stand();
                 // A worker may be awake that finds nothing: then it is told anew that the rank rests.
                 self.told = Some(stand);
                 let answer = Frame::Answer { round: *round, stand };
-                self.say(vec![(0, answer)], local);
+                self.say(vec![(0, answer)]);
             }
             Frame::Look => {
-                let sight = self.look(local);
-                self.say(vec![(0, Frame::Seen(sight))], local);
+                let sight = self.look();
+                self.say(vec![(0, Frame::Seen(sight))]);
             }
             Frame::Act { time, grow, dead } => {
-                self.act(grow, dead, local);
+                self.act(grow, dead);
                 self.time = *time;
             }
             Frame::Confirm { round, chains } => {
-                let stood = self.confirm(chains, local);
-                self.say(vec![(0, Frame::Confirmed { round: *round, stood })], local);
+                let stood = self.confirm(chains);
+                self.say(vec![(0, Frame::Confirmed { round: *round, stood })]);
             }
             Frame::Free { time, grow, dead } => {
-                self.free(grow, dead, local);
+                self.free(grow, dead);
                 self.time = *time;
                 // Whatever it does: the others wait for it.
-                let stand = self.stand(local);
+                let stand = self.stand();
                 self.told = Some(stand);
-                self.say(vec![(0, Frame::Stand(stand))], local);
+                self.say(vec![(0, Frame::Stand(stand))]);
             }
             Frame::Release { time } => {
-                if let Some(local) = local {
-                    local.release();
-                }
+                self.local.iter().for_each(|local| local.release());
                 self.time = *time;
             }
             Frame::AskRoot { round } => {
-                let stays = local.is_none_or(|local| local.stays_without_root());
+                let stays = self.local.as_ref().is_none_or(|local| local.stays_without_root());
                 self.has_told_of_roots &= stays;
-                self.say(vec![(0, Frame::Root { round: *round, stays })], local);
-                self.tell_of_roots(local);
+                self.say(vec![(0, Frame::Root { round: *round, stays })]);
+                self.tell_of_roots();
             }
             Frame::Prune { time } => {
-                if let Some(local) = local {
+                if let Some(local) = &self.local {
                     local.release();
                     local.prune_all();
                 }
                 self.time = *time;
             }
-            Frame::End(why) => self.end(why, local),
+            Frame::End(why) => self.end(why),
             _ => return Err(format!("what rank {from} does not say")),
         }
         Ok(())
     }
 
     /// Says things to ranks, this one among them.
-    fn say(&mut self, says: Vec<Say>, local: Option<&Arc<dyn Local>>) {
+    fn say(&mut self, says: Vec<Say>) {
         for (to, frame) in says {
             if to == self.rank {
-                let heard = self.hear(self.rank, &frame, local);
+                let heard = self.hear(self.rank, &frame);
                 debug_assert_eq!(heard, Ok(()), "it says what there is to say");
             } else {
                 self.links.say(to, &frame);
@@ -429,29 +420,29 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Tells the coordinator where the rank stands, if that is another place.
-    fn tell(&mut self, local: Option<&Arc<dyn Local>>) {
+    fn tell(&mut self) {
         if self.is_over {
             return;
         }
-        let stand = self.stand(local);
+        let stand = self.stand();
         if self.told == Some(stand) || matches!(stand.state, State::Runs | State::Waits) {
             return;
         }
         self.told = Some(stand);
-        self.say(vec![(0, Frame::Stand(stand))], local);
+        self.say(vec![(0, Frame::Stand(stand))]);
     }
 
     /// Tells the coordinator that no root is left here. That comes before what is told of a rank that rests.
-    fn tell_of_roots(&mut self, local: Option<&Arc<dyn Local>>) {
+    fn tell_of_roots(&mut self) {
         let may_tell = !self.is_over && !self.has_told_of_roots;
-        if may_tell && local.is_some_and(|local| local.has_no_root()) {
+        if may_tell && self.local.as_ref().is_some_and(|local| local.has_no_root()) {
             self.has_told_of_roots = true;
-            self.say(vec![(0, Frame::NoRoot)], local);
+            self.say(vec![(0, Frame::NoRoot)]);
         }
     }
 
-    fn state(local: Option<&Arc<dyn Local>>) -> Option<State> {
-        local.map(|local| match local.rest() {
+    fn state(&self) -> Option<State> {
+        self.local.as_ref().map(|local| match local.rest() {
             Standing::Runs => State::Runs,
             Standing::Waits => State::Waits,
             Standing::Rests => State::Rests,
@@ -460,15 +451,15 @@ impl<T: Transport> RankLoop<T> {
         })
     }
 
-    fn stand(&self, local: Option<&Arc<dyn Local>>) -> Stand {
+    fn stand(&self) -> Stand {
         // First whether it rests: if so, the counts stay as they are.
-        let state = Self::state(local).unwrap_or(State::Ended);
+        let state = self.state().unwrap_or(State::Ended);
         let (sent, received) = self.links.counts();
         Stand { time: self.time, state, sent, received }
     }
 
-    fn look(&mut self, local: Option<&Arc<dyn Local>>) -> Sight {
-        let seen = local.map(|local| local.look()).unwrap_or_default();
+    fn look(&mut self) -> Sight {
+        let seen = self.local.as_ref().map(|local| local.look()).unwrap_or_default();
         let lead = |lead| match lead {
             ranks::Lead::Dead => Lead::Dead,
             ranks::Lead::To { end, smallest } => {
@@ -483,9 +474,9 @@ impl<T: Transport> RankLoop<T> {
         }
     }
 
-    fn act(&mut self, grow: &[At], dead: &[At], local: Option<&Arc<dyn Local>>) {
+    fn act(&mut self, grow: &[At], dead: &[At]) {
         self.over_budget = None;
-        let Some(local) = local else { return };
+        let Some(local) = &self.local else { return };
         let cut_end = |end: &At| CutEnd { channel: end.channel as usize, is_sender: end.is_sender };
         for end in grow.iter().map(cut_end) {
             if !local.grow(end) {
@@ -497,13 +488,13 @@ impl<T: Transport> RankLoop<T> {
 
     /// Whether there may be chains of waits that lead to other ranks.
     fn looks_for_chains(&self) -> bool {
-        !self.is_over && self.links.ranks() > 1
+        self.local.is_some() && !self.is_over && self.links.ranks() > 1
     }
 
     /// Looks for chains of waits now and then, and tells of those that have stood since it looked last.
-    fn look_for_chains(&mut self, local: Option<&Arc<dyn Local>>) {
+    fn look_for_chains(&mut self) {
         let may_look = self.looks_for_chains() && self.looks.is_due(self.transport.now());
-        let Some(local) = local.filter(|_| may_look) else { return };
+        let Some(local) = self.local.as_ref().filter(|_| may_look) else { return };
         let seen = self.seen(local.chains());
         let new = self.chains.look(seen);
         let is_worth_while = new.iter().any(|(_, seen)| !self.chains.was_tried(seen));
@@ -512,7 +503,7 @@ impl<T: Transport> RankLoop<T> {
             return;
         }
         let chains = new.into_iter().map(KnownChain::of).collect();
-        self.say(vec![(0, Frame::Stands { chains })], Some(local));
+        self.say(vec![(0, Frame::Stands { chains })]);
     }
 
     fn seen(&self, chains: Vec<Chain>) -> Vec<Seen> {
@@ -524,19 +515,19 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// Holds those of these chains that stand; their numbers.
-    fn confirm(&self, numbers: &[u64], local: Option<&Arc<dyn Local>>) -> Vec<u64> {
+    fn confirm(&self, numbers: &[u64]) -> Vec<u64> {
         let told = numbers.iter().filter_map(|number| Some((*number, self.chains.told(*number)?)));
         let told: Vec<(u64, &Seen)> = told.collect();
         let chains: Vec<Chain> = told.iter().map(|(_, seen)| seen.chain.clone()).collect();
-        let stand = local.map(|local| local.hold(&chains)).unwrap_or_default();
+        let stand = self.local.as_ref().map(|local| local.hold(&chains)).unwrap_or_default();
         let stood = told.into_iter().zip(stand).filter(|((_, seen), stands)| {
             *stands && self.links.counts_of(&seen.chain) == Some((seen.from_count, seen.to_count))
         });
         stood.map(|((number, _), _)| number).collect()
     }
 
-    fn free(&mut self, grow: &[u64], dead: &[u64], local: Option<&Arc<dyn Local>>) {
-        let Some(local) = local else { return };
+    fn free(&mut self, grow: &[u64], dead: &[u64]) {
+        let Some(local) = &self.local else { return };
         let mut is_done = true;
         for seen in grow.iter().filter_map(|number| self.chains.take(*number)) {
             // If it must not grow, it is told and tried again, less and less often, until nothing else goes on.
@@ -550,11 +541,11 @@ impl<T: Transport> RankLoop<T> {
         }
     }
 
-    fn end(&mut self, why: &End, local: Option<&Arc<dyn Local>>) {
+    fn end(&mut self, why: &End) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
-        if let Some(local) = local {
+        if let Some(local) = &self.local {
             local.end(match why {
                 End::Stuck => Reason::Stuck,
                 End::OverBudget(channel) => Reason::OverBudget(channel.as_str().into()),
@@ -566,27 +557,22 @@ impl<T: Transport> RankLoop<T> {
     }
 
     /// A rank was sent something that is not right: the run is over.
-    fn refused(&mut self, rank: usize, refusal: &Refusal, local: Option<&Arc<dyn Local>>) {
+    fn refused(&mut self, rank: usize, refusal: &Refusal) {
         if self.how == How::Told && !self.is_over {
             self.how = How::Refused { rank, refusal: refusal.clone() };
         }
         if let Some(all) = &mut self.coordinator {
             let says = all.end(End::Elsewhere);
-            self.say(says, local);
+            self.say(says);
         } else {
             let Refusal { channel, what } = refusal;
             self.links.say(0, &Frame::Refuse { channel: *channel, what });
-            self.end(&End::Elsewhere, local);
+            self.end(&End::Elsewhere);
         }
     }
 
     /// Says what follows from it that a rank has the same as this one, or another.
-    fn compared(
-        &mut self,
-        from: usize,
-        compared: Result<Vec<Say>, Wrong>,
-        local: Option<&Arc<dyn Local>>,
-    ) -> Result<(), String> {
+    fn compared(&mut self, from: usize, compared: Result<Vec<Say>, Wrong>) -> Result<(), String> {
         let says = match compared {
             Ok(says) => says,
             Err(Wrong::OutOfTurn) => return Err(format!("what rank {from} does not say")),
@@ -598,7 +584,7 @@ impl<T: Transport> RankLoop<T> {
                 says.unwrap_or_default()
             }
         };
-        self.say(says, local);
+        self.say(says);
         Ok(())
     }
 

@@ -7,9 +7,10 @@ use kahn_engine::WorkerCore;
 use kahn_net::{Event, NetError, OneRank, Placement, Ran, Transport};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -34,16 +35,24 @@ enum Did {
 #[derive(Default)]
 struct Noted {
     done: Mutex<Vec<Did>>,
+    has_done: Condvar,
     local: Mutex<Option<Arc<dyn Local>>>,
     has_woken: Mutex<bool>,
     woken: Condvar,
-    /// How often its wait ends the run: the first time another thread does, if it is 0.
-    waits: u32,
+    /// Its first wait ends the run; if not, another thread does.
+    ends: bool,
 }
 
 impl Noted {
     fn note(&self, did: Did) {
         self.done.lock().push(did);
+        self.has_done.notify_all();
+    }
+
+    /// Waits until its worker waits.
+    fn await_wait(&self) {
+        let has_not = |done: &mut Vec<Did>| !done.contains(&Did::Wait);
+        self.has_done.wait_while(&mut self.done.lock(), has_not);
     }
 
     fn end(&self) {
@@ -62,10 +71,12 @@ impl Driver for Noted {
     fn wait(&self, most: Option<Duration>) {
         assert_eq!(most, None, "nothing else runs");
         self.note(Did::Wait);
-        if self.waits > 0 {
+        if self.ends {
             return self.end();
         }
-        self.woken.wait_while(&mut self.has_woken.lock(), |has_woken| !*has_woken);
+        let mut has_woken = self.has_woken.lock();
+        self.woken.wait_while(&mut has_woken, |has_woken| !*has_woken);
+        *has_woken = false;
     }
 
     fn wake(&self) {
@@ -125,8 +136,7 @@ fn noted(
     build(&mut network, out, Arc::clone(&noted));
     network.process("far", far, async |mut far| while far.recv().await.is_some() {});
     network.run_on_rank(options.clone(), &links).expect("it runs");
-    let done = noted.done.lock().clone();
-    done
+    std::mem::take(&mut noted.done.lock())
 }
 
 /// A process that sends one message and yields so often.
@@ -146,7 +156,7 @@ fn sends_and_yields(
 
 #[test]
 fn what_is_sent_goes_before_the_next_process_runs() {
-    let done = noted(Noted { waits: 1, ..Noted::default() }, &options(), sends_and_yields(20));
+    let done = noted(Noted { ends: true, ..Noted::default() }, &options(), sends_and_yields(20));
     let sent = done.iter().position(|did| *did == Did::Send).expect("it is sent");
     assert_eq!(done[sent + 1], Did::Turn, "{done:?}");
     assert_eq!(done.last(), Some(&Did::Leave), "{done:?}");
@@ -154,7 +164,7 @@ fn what_is_sent_goes_before_the_next_process_runs() {
 
 #[test]
 fn a_worker_that_always_has_something_to_run_turns_its_driver_in_passing() {
-    let done = noted(Noted { waits: 1, ..Noted::default() }, &options(), sends_and_yields(1000));
+    let done = noted(Noted { ends: true, ..Noted::default() }, &options(), sends_and_yields(1000));
     let last = done.iter().rposition(|did| *did == Did::Run).expect("it runs");
     let turns = done[..last].iter().filter(|did| **did == Did::Turn).count();
     assert!(turns >= 10, "{turns} turns");
@@ -163,33 +173,31 @@ fn a_worker_that_always_has_something_to_run_turns_its_driver_in_passing() {
 #[test]
 fn a_worker_that_has_nothing_to_run_turns_its_driver_and_waits_there_until_it_is_woken() {
     let run = |_: &_| {
-        noted(Noted::default(), &options(), |network, out, noted| {
-            let (waker, wakers) = std::sync::mpsc::channel::<std::task::Waker>();
-            thread::spawn(move || {
+        let noted_by = Arc::<Mutex<Option<Arc<Noted>>>>::default();
+        let (waker, wakers) = std::sync::mpsc::channel::<Waker>();
+        thread::scope(|scope| {
+            let kept = Arc::clone(&noted_by);
+            scope.spawn(move || {
                 let waker = wakers.recv().expect("it waits");
-                while !noted.done.lock().contains(&Did::Wait) {
-                    thread::yield_now();
-                }
-                *noted.has_woken.lock() = false;
+                let noted = kept.lock().clone().expect("it is kept before");
+                noted.await_wait();
                 waker.wake();
-                // The process goes on, and is over: then nothing runs.
-                while noted.done.lock().iter().filter(|did| **did == Did::Wait).count() < 2 {
-                    thread::yield_now();
-                }
-                noted.end();
             });
-            network.process("waits", out, async move |out| {
-                let mut is_first = true;
-                std::future::poll_fn(|context| {
-                    if std::mem::replace(&mut is_first, false) {
-                        waker.send(context.waker().clone()).expect("there is a thread");
-                        return Poll::Pending;
-                    }
-                    Poll::Ready(())
-                })
-                .await;
-                drop(out);
-            });
+            noted(Noted::default(), &options(), |network, out, noted| {
+                *noted_by.lock() = Some(noted);
+                network.process("waits", out, async move |out| {
+                    let mut is_first = true;
+                    poll_fn(|context| {
+                        if std::mem::replace(&mut is_first, false) {
+                            waker.send(context.waker().clone()).expect("there is a thread");
+                            return Poll::Pending;
+                        }
+                        Poll::Ready(())
+                    })
+                    .await;
+                    drop(out);
+                });
+            })
         })
     };
     let done = testing::within(Duration::from_secs(60), run);
