@@ -2,7 +2,10 @@
 
 use super::check;
 use crate::sleep::shared_loop::{EventLoop, SharedLoop};
-use crate::sync::{Arc, AtomicU32, Condvar, Mutex, Ordering::*, Parker, end_naps, thread};
+use crate::sync::{
+    Arc, AtomicBool, AtomicU32, Condvar, Mutex, Ordering::*, Parker, end_naps, thread,
+};
+use kahn_report::ranks::Driver;
 use loom::cell::UnsafeCell;
 use std::time::Duration;
 
@@ -18,8 +21,10 @@ impl Bell {
 }
 
 /// What all threads of a model share.
-#[derive(Default)]
 struct Shared {
+    worker: thread::ThreadId,
+    /// Whether the worker has turned the loop.
+    is_turned_by_worker: AtomicBool,
     bell: Bell,
     /// Events that were made, and that were seen by a turn.
     made: AtomicU32,
@@ -43,6 +48,9 @@ impl EventLoop for Events {
     fn turn(&mut self) -> bool {
         // SAFETY: loom checks.
         self.0.turns.with_mut(|turns| unsafe { *turns += 1 });
+        if thread::current().id() == self.0.worker {
+            self.0.is_turned_by_worker.store(true, Relaxed);
+        }
         let made = self.0.made.load(Acquire);
         if self.0.seen.load(Relaxed) < made {
             self.0.seen.store(made, Release);
@@ -60,8 +68,17 @@ impl EventLoop for Events {
     }
 }
 
+/// By the worker.
 fn shared() -> (Arc<Shared>, Arc<SharedLoop<Events>>) {
-    let shared = Arc::<Shared>::default();
+    let shared = Arc::new(Shared {
+        worker: thread::current().id(),
+        is_turned_by_worker: AtomicBool::new(false),
+        bell: Bell::default(),
+        made: AtomicU32::new(0),
+        seen: AtomicU32::new(0),
+        turns: UnsafeCell::new(0),
+        parker: Arc::default(),
+    });
     let rung = Arc::clone(&shared);
     let shared_loop = Arc::new(SharedLoop::new(move || rung.bell.ring()));
     shared.parker.drive(Arc::<SharedLoop<Events>>::clone(&shared_loop));
@@ -103,7 +120,7 @@ fn each_event_unparks_the_worker(events: u32, naps: usize) {
         while shared.seen.load(Acquire) < events {
             shared.parker.park();
         }
-        kahn_report::ranks::Driver::leave(&*shared_loop);
+        shared_loop.leave();
         thread.join().expect("it does not panic");
         others.join().expect("it does not panic");
     });
@@ -116,9 +133,30 @@ fn a_worker_that_parks_turns_the_loop_and_is_unparked_by_what_it_does() {
 }
 
 #[test]
-fn a_worker_gets_the_loop_that_the_thread_has_taken() {
+fn what_the_thread_sees_unparks_the_worker_too() {
     each_event_unparks_the_worker(1, 1);
     each_event_unparks_the_worker(2, 1);
+}
+
+/// Nothing happens but that the worker wants it.
+#[test]
+fn a_worker_gets_the_loop_that_the_thread_has() {
+    check(3, || {
+        end_naps(1);
+        let (shared, shared_loop) = shared();
+        let thread = serve(1, &shared, &shared_loop);
+        loop {
+            shared_loop.turn();
+            if shared.is_turned_by_worker.load(Relaxed) {
+                break;
+            }
+            shared_loop.wait(None);
+        }
+        shared_loop.leave();
+        shared.made.store(1, Release);
+        shared_loop.ring();
+        thread.join().expect("it does not panic");
+    });
 }
 
 /// The worker has turned the loop once, and computes: what it waits for is what the thread does.
@@ -128,7 +166,7 @@ fn the_thread_turns_the_loop_of_a_worker_that_computes() {
         end_naps(2);
         let (shared, shared_loop) = shared();
         let thread = serve(1, &shared, &shared_loop);
-        kahn_report::ranks::Driver::turn(&*shared_loop);
+        shared_loop.turn();
         let others = make(1, &shared, &shared_loop);
         thread.join().expect("it does not panic");
         others.join().expect("it does not panic");
@@ -154,7 +192,7 @@ fn a_worker_that_waits_in_the_loop_is_unparked() {
         while told.load(Acquire) == 0 {
             shared.parker.park();
         }
-        kahn_report::ranks::Driver::leave(&*shared_loop);
+        shared_loop.leave();
         shared.made.store(1, Release);
         shared_loop.ring();
         thread.join().expect("it does not panic");
