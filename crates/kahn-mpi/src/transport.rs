@@ -16,8 +16,8 @@ const SPIN: Duration = Duration::from_micros(50);
 /// It sleeps for so large a part of the time in which nothing came: what comes then comes later by that part at most.
 const PART: u32 = 16;
 
-/// And not for longer.
-const LONGEST_NAP: Duration = Duration::from_millis(32);
+/// And not for longer: as long as a rank rests at most between two looks for chains of waits, for which it wakes anyway.
+const LONGEST_NAP: Duration = Duration::from_millis(64);
 
 /// Wakes the thread of the transport.
 #[derive(Debug, Default)]
