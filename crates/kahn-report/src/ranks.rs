@@ -228,17 +228,68 @@ pub trait Links: Send + Sync {
 /// Speaks with the other ranks, by the thread of a worker: while that has nothing to run, and between two processes.
 ///
 /// It is no worker's while it does so: what it wakes is woken from outside.
+///
+/// # Examples
+///
+/// What a worker does that has nothing to run:
+///
+/// ```
+/// use kahn::ranks::Driver;
+/// use std::time::Duration;
+///
+/// fn park(driver: &dyn Driver, mut is_unparked: impl FnMut() -> bool) {
+///     loop {
+///         driver.turn();
+///         if is_unparked() {
+///             return;
+///         }
+///         driver.wait(None);
+///     }
+/// }
+///
+/// /// There is nothing to do, ever.
+/// struct Idle;
+///
+/// impl Driver for Idle {
+///     fn turn(&self) {}
+///     fn wait(&self, _most: Option<Duration>) {}
+///     fn wake(&self) {}
+///     fn leave(&self) {}
+/// }
+///
+/// let mut turns = 0;
+/// park(&Idle, || {
+///     turns += 1;
+///     turns == 3
+/// });
+/// ```
 pub trait Driver: Send + Sync {
     /// Does what there is to do, and waits for nothing.
+    ///
+    /// # Examples
+    ///
+    /// See [`Driver`].
     fn turn(&self);
 
     /// Waits until there is something to do, or it is [woken](Self::wake); for so long at most. It may return before.
+    ///
+    /// # Examples
+    ///
+    /// See [`Driver`].
     fn wait(&self, most: Option<Duration>);
 
     /// Ends a wait, this one or the next; called by any thread.
+    ///
+    /// # Examples
+    ///
+    /// See [`Driver`].
     fn wake(&self);
 
-    /// The worker's run is over: it turns this no more.
+    /// Tells that the worker turns this no more: its run is over.
+    ///
+    /// # Examples
+    ///
+    /// See [`Driver`].
     fn leave(&self);
 }
 
