@@ -265,31 +265,15 @@ pub trait Links: Send + Sync {
 /// ```
 pub trait Driver: Send + Sync {
     /// Does what there is to do, and waits for nothing.
-    ///
-    /// # Examples
-    ///
-    /// See [`Driver`].
     fn turn(&self);
 
     /// Waits until there is something to do, or it is [woken](Self::wake); for so long at most. It may return before.
-    ///
-    /// # Examples
-    ///
-    /// See [`Driver`].
     fn wait(&self, most: Option<Duration>);
 
     /// Ends a wait, this one or the next; called by any thread.
-    ///
-    /// # Examples
-    ///
-    /// See [`Driver`].
     fn wake(&self);
 
     /// Tells that the worker turns this no more: its run is over.
-    ///
-    /// # Examples
-    ///
-    /// See [`Driver`].
     fn leave(&self);
 }
 

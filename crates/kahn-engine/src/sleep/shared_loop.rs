@@ -11,7 +11,7 @@
 //! | *free* | none, for a moment: the worker runs processes | the worker → *of the worker*; the thread, if the worker does not attend, or has not turned it for [`PERIOD`] → *of the thread* |
 //! | *of the worker* | the worker | it has turned it, or its wait has ended → *free*; the loop is over → *over* |
 //! | *of the thread* | the thread | the worker wants it → *free*; the loop is over → *over* |
-//! | *over* | none | `serve` takes it and returns |
+//! | *over*, or gone by a panic | none | `serve` takes it and returns, or panics |
 //!
 //! Which of these it is stands behind a lock, and the loop with it while it is free. So **one thread has it at a time**.
 //!

@@ -57,9 +57,9 @@ impl Parker {
         Self::default()
     }
 
-    /// Has the owner turn this whenever it parks, and sleep in its wait; before it is parked or unparked.
+    /// Has the owner turn this whenever it parks, and sleep in its wait; before it is parked or unparked, and once.
     pub fn drive(&self, driver: Arc<dyn Driver>) {
-        // There is one, or another thread might not know of it.
+        // Another one later would not be known where the owner sleeps in the first.
         let _ = self.driver.set(driver);
     }
 
