@@ -4,7 +4,8 @@
 #
 #   ci/sanitize.sh [kahn|csp|snet]... [thread|address]...      all parts, both sanitizers, if none is named
 #
-# Each part takes minutes under each sanitizer: `.ci/run` runs at most one of the six, chosen by the commit, `ci/nightly` all.
+# Each part takes minutes under each sanitizer: `.ci/run` runs at most one of them, chosen by the commit, and not
+# `kahn thread`, which takes more than six; `ci/nightly` runs all.
 # Stable rustc ships the sanitizers' runtimes and takes the flags with RUSTC_BOOTSTRAP=1. Where it
 # does not, this says so and skips: a sanitizer is a second look, not a gate of every machine.
 # The compiled parts of the standard library are invisible to the thread sanitizer; what follows
