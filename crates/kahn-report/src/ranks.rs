@@ -227,7 +227,7 @@ pub trait Links: Send + Sync {
 
 /// Speaks with the other ranks, by the thread of a worker: while that has nothing to run, and between two processes.
 ///
-/// It is no worker's while it does so: what it wakes is woken from outside.
+/// While it does so, the thread is none of a worker's: what it wakes is woken from outside.
 ///
 /// # Examples
 ///
