@@ -121,6 +121,17 @@ package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../
     's/self\.make_ready\(Ready::new\(task\), Reason::Preempted\);/self.give_way(task);/'
 package=kahn-csp mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
+among=that_gives_way_among_others
+package=kahn-csp mutation rotates-past-the-deque "$csp" $among ../../kahn-engine/src/queue/lane.rs \
+    's/ \|\| oldest != end//'
+package=kahn-csp mutation rotates-past-the-rest "$csp" $among ../../kahn-engine/src/queue/lane.rs \
+    's/(oldest != end) \|\| self\.rest_len\.load\(Relaxed\) > 0/$1/'
+package=kahn-csp mutation rotates-past-the-woken "$csp" $among ../../kahn-engine/src/worker/pick.rs \
+    's/ \| slot\.lifo\.load\(Relaxed\)\.addr\(\)//'
+package=kahn-csp mutation rotates-for-ever "$csp" what_stands_behind_one ../../kahn-engine/src/worker/pick.rs \
+    's/step\.is_multiple_of\(FAIRNESS\) \|\| goes_before/goes_before/'
+package=kahn-csp mutation rotates-what-is-apart "$csp" gives_way_to_usual_ones ../../kahn-engine/src/worker/pick.rs \
+    's/ \|\| task\.notes\(\) & own::APART != 0//'
 
 # --- the ordered farm ---------------------------------------------------------------------------
 

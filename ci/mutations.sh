@@ -98,6 +98,8 @@ package=kahn-engine mutation waiting-half-relaxed fifo:: queue/fifo.rs \
 package=kahn-engine mutation waiting-taken-without-exchange fifo:: queue/fifo.rs \
     's/if access\.is_alone\(\) \{/if true {/'
 
+package=kahn-engine mutation rotated-beside-thieves bias:: queue/lane.rs \
+    's/if !access\.is_alone\(\) \|\| oldest/if oldest/'
 package=kahn-engine mutation owned-without-a-light-barrier bias:: queue/bias.rs \
     's/fences::light\(\);//'
 package=kahn-engine mutation revoked-without-a-heavy-barrier bias:: queue/bias.rs \

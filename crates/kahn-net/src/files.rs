@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::{fs, thread};
+use std::thread;
 
 /// A file that a network depends on, as a rank has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl Mapped {
     /// Of which file these bytes are mapped, if they are and the system tells.
     #[cfg(target_os = "linux")]
     fn of(path: &Path, contents: &[u8]) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt as _;
+        use std::{fs, os::unix::fs::MetadataExt as _};
         let range = contents.as_ptr_range();
         let (start, end) = (range.start.addr() as u64, range.end.addr() as u64);
         let number = |text: &str| u64::from_str_radix(text, 16).ok();

@@ -7,7 +7,7 @@ use kahn_csp::{self as csp, Priority, Process};
 use kahn_policies::POLICIES;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use std::thread;
 
 /// All policies that queue processes, on so many workers.
@@ -323,4 +323,39 @@ fn pinned_processes_and_others_of_a_worker_take_turns() {
             }
         }
     }
+}
+
+/// It goes before those that give way as well: of them run only those whose turn it is once in many dispatches.
+#[test]
+fn an_urgent_process_that_gives_way_to_usual_ones_goes_on_before_them() {
+    const TIMES: usize = 40;
+    let ran = succeeds(Options::new().workers(1), async |scope| {
+        let (counted, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let all = scope.forks("all");
+        for _ in 0..3 {
+            let (counted, is_over) = (Arc::clone(&counted), Arc::clone(&is_over));
+            all.spawn("usual", async move {
+                while !is_over.load(Relaxed) {
+                    counted.fetch_add(1, Relaxed);
+                    csp::yield_now().await;
+                }
+            });
+        }
+        csp::yield_now().await;
+        // Not when it is made: its maker would give way to it, and be next.
+        let ran = scope.fork("urgent", async move {
+            csp::set_priority(Priority::Urgent);
+            let before = counted.load(Relaxed);
+            for _ in 0..TIMES {
+                csp::yield_now().await;
+            }
+            let ran = counted.load(Relaxed) - before;
+            is_over.store(true, Relaxed);
+            ran
+        });
+        let ran = ran.join().await;
+        all.join().await;
+        ran
+    });
+    assert!(matches!(ran, Ok(ran) if ran < TIMES / 4), "usual ones ran so often: {ran:?}");
 }

@@ -34,6 +34,72 @@ fn all_that_were_ready_run_before_a_process_that_gives_way() {
     }
 }
 
+/// However they became ready: some give way themselves, which are more than a worker's own queue holds in the end; some are
+/// new; some were woken.
+#[test]
+fn all_that_were_ready_run_before_a_process_that_gives_way_among_others_that_do() {
+    const FEW: usize = 3;
+    for others in [0, 1, 2, 10, 300, 1000] {
+        let left_out = succeeds(Options::new().workers(1), async |scope| {
+            let counts: Arc<[AtomicU32]> = (0..others).map(|_| AtomicU32::new(0)).collect();
+            let ran = Arc::new(AtomicU32::new(0));
+            let is_over = Arc::new(AtomicBool::new(false));
+            let all = scope.forks("all");
+            for number in 0..others {
+                let (counts, is_over) = (Arc::clone(&counts), Arc::clone(&is_over));
+                all.spawn("gives way", async move {
+                    while !is_over.load(Relaxed) {
+                        counts[number].fetch_add(1, Relaxed);
+                        csp::yield_now().await;
+                    }
+                });
+            }
+            let mut wakes: Vec<_> = (0..FEW)
+                .map(|_| {
+                    let (wakes, mut waits) = csp::channel("wakes");
+                    let ran = Arc::clone(&ran);
+                    all.spawn("is woken", async move {
+                        while waits.recv().await.is_ok() {
+                            ran.fetch_add(1, Relaxed);
+                        }
+                    });
+                    wakes
+                })
+                .collect();
+            let mut left_out = None;
+            // Not always as many of each: what was woken last does not go through the same queue as the others.
+            for (round, (made, woken)) in (1..=200).map(|round| (round, (round % 3, round / 3 % 3)))
+            {
+                csp::yield_now().await;
+                let now = || counts.iter().map(|count| count.load(Relaxed));
+                let (before, ran_before) = (now().collect::<Vec<_>>(), ran.load(Relaxed));
+                for _ in 0..made {
+                    let ran = Arc::clone(&ran);
+                    all.spawn("is new", async move {
+                        ran.fetch_add(1, Relaxed);
+                    });
+                }
+                for wakes in &mut wakes[..woken] {
+                    wakes.send(()).await.expect("it receives");
+                }
+                csp::yield_now().await;
+                let did_not = now().zip(before).filter(|(now, before)| now == before).count();
+                let ran = (ran.load(Relaxed) - ran_before) as usize;
+                if (ran, did_not) != (made + woken, 0) {
+                    left_out =
+                        Some(format!("{ran} of {} and {did_not} in round {round}", made + woken));
+                    break;
+                }
+            }
+            is_over.store(true, Relaxed);
+            drop(wakes);
+            all.join().await;
+            left_out
+        });
+        assert_eq!(left_out, None, "beside {others} others");
+    }
+}
+
 /// If one of these begins to promise more, its documentation does, too.
 #[test]
 fn under_other_policies_a_process_that_gives_way_may_go_on_before_some() {

@@ -2,9 +2,11 @@
 
 use super::check;
 use super::taking::{Processes, Thief, assert_all_taken_once, thief};
+use crate::policy::Ready;
 use crate::queue::bias::Bias;
 use crate::queue::deque::{Deque, Steal};
 use crate::queue::fifo::Fifo;
+use crate::queue::lane::Lane;
 use crate::sync::{Access, Arc, Cell, thread};
 
 /// Something that a worker has for itself, or shares with none.
@@ -157,5 +159,59 @@ fn the_oldest_is_taken_once_beside_a_thief() {
         model.push(3, &mut taken);
         let rest = |taken: &mut Vec<usize>| while model.take(taken) {};
         assert_all_taken_once(taken, vec![thief], rest, 3);
+    });
+}
+
+/// A worker's lane, and a thief's.
+struct Lanes {
+    worker: Lane,
+    thief: Lane,
+    processes: Processes,
+}
+
+impl Lanes {
+    /// A process gives way: as a worker does it.
+    fn give_way(&self, number: usize, taken: &mut Vec<usize>) {
+        let mut next = None;
+        self.processes.push(number, taken, |task| {
+            next = self.worker.section(|access| self.worker.rotate(task, access));
+            if next.is_none() {
+                self.worker.queue_cold(Ready::new(task));
+            }
+            Ok(())
+        });
+        self.processes.run(next, taken);
+    }
+
+    fn take(&self, taken: &mut Vec<usize>) -> bool {
+        let task = self.worker.section(|access| self.worker.take(access));
+        let task = task.or_else(|| self.worker.pop_cold().map(Ready::into_task));
+        self.processes.run(task, taken)
+    }
+}
+
+/// The queue holds three in a model: so one that rotates goes round it.
+#[test]
+fn each_is_taken_once_where_one_gives_way_to_the_next() {
+    check(3, || {
+        let lanes = Lanes {
+            worker: Lane::new(false),
+            thief: Lane::new(false),
+            processes: Processes::default(),
+        };
+        lanes.worker.look_around();
+        let lanes = Arc::new(lanes);
+        let mut taken = Vec::new();
+        lanes.give_way(1, &mut taken);
+        lanes.give_way(2, &mut taken);
+        let thief = thief(&lanes, |lanes, taken| {
+            let stolen = lanes.thief.steal_from(&lanes.worker, true, false);
+            lanes.processes.run(stolen.map(|(ready, _)| ready.into_task()), taken);
+            let rest = || lanes.thief.section(|access| lanes.thief.take(access));
+            while lanes.processes.run(rest(), taken) {}
+        });
+        (3..=5).for_each(|number| lanes.give_way(number, &mut taken));
+        let rest = |taken: &mut Vec<usize>| while lanes.take(taken) {};
+        assert_all_taken_once(taken, vec![thief], rest, 5);
     });
 }

@@ -11,6 +11,7 @@
 //! |-------|--------|----------|-----|
 //! | push  | owner  | `back` up    | slot, then Release store |
 //! | take  | all    | `front` up   | look at both, read the slots, CAS on `front` |
+//! | rotate | owner, alone | both up | slot at `front`, slot at `back`, stores |
 //!
 //! Nothing is taken twice, for each number is taken by the one exchange that moves `front` past it.
 //! What was read is what stood there: a slot is written again only when `front` has passed it, and
@@ -21,9 +22,10 @@
 //!
 //! While there are no thieves, the owner takes without an exchange.
 
-use crate::TaskRef;
-use crate::queue::slots::{Slots, taken};
-use crate::sync::{Access, AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
+use crate::queue::slots::taken;
+use crate::sync::{Access, AtomicPtr, AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
+use crate::task::{Task, TaskRef};
+use std::ptr;
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
 const SLOTS: usize = if cfg!(loom) { 3 } else { 256 };
@@ -33,8 +35,27 @@ const SLOTS: usize = if cfg!(loom) { 3 } else { 256 };
 pub(crate) struct Fifo {
     front: Padded<AtomicUsize>,
     back: Padded<AtomicUsize>,
-    slots: Slots<SLOTS>,
-    stamps: Box<[PlainAtomicUsize; SLOTS]>,
+    slots: Box<[Slot; SLOTS]>,
+}
+
+/// A process, and its stamp.
+#[derive(Debug)]
+struct Slot {
+    task: AtomicPtr<Task>,
+    stamp: PlainAtomicUsize,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self { task: AtomicPtr::new(ptr::null_mut()), stamp: PlainAtomicUsize::new(0) }
+    }
+
+    /// Owner: puts a process here.
+    #[inline(always)]
+    fn set(&self, task: *mut Task, stamp: usize) {
+        self.task.store(task, Relaxed);
+        self.stamp.store(stamp, Relaxed);
+    }
 }
 
 impl Fifo {
@@ -42,9 +63,13 @@ impl Fifo {
         Self {
             front: Padded(AtomicUsize::new(0)),
             back: Padded(AtomicUsize::new(0)),
-            slots: Slots::new(),
-            stamps: Box::new([const { PlainAtomicUsize::new(0) }; SLOTS]),
+            slots: Box::new(std::array::from_fn(|_| Slot::new())),
         }
+    }
+
+    #[inline]
+    fn slot(&self, number: usize) -> &Slot {
+        &self.slots[number % SLOTS]
     }
 
     /// Owner: puts a process at the back; gives it back if the queue is full.
@@ -55,8 +80,7 @@ impl Fifo {
         if self.room_behind(back) == 0 {
             return Err(task);
         }
-        self.slots.at(back).store(task.as_ptr().cast_mut(), Relaxed);
-        self.stamps[back % SLOTS].store(stamp, Relaxed);
+        self.slot(back).set(task.as_ptr().cast_mut(), stamp);
         // Release pairs with the thief's Acquire load of `back`: slot and process are visible.
         self.back.store(back.wrapping_add(1), Release);
         Ok(())
@@ -77,7 +101,7 @@ impl Fifo {
     /// Owner: the stamp of the process at the front, if there is one.
     pub(crate) fn first_stamp(&self) -> Option<usize> {
         let front = self.front.load(Relaxed);
-        (self.len() > 0).then(|| self.stamps[front % SLOTS].load(Relaxed))
+        (self.len() > 0).then(|| self.slot(front).stamp.load(Relaxed))
     }
 
     /// The numbers of the process at the front, and of the next at the back.
@@ -97,11 +121,33 @@ impl Fifo {
                 return None;
             }
             // May be stale: then the exchange fails.
-            let task = self.slots.at(front).load(Relaxed);
+            let task = self.slot(front).task.load(Relaxed);
             if self.advance(front, 1, access) {
                 return taken(task);
             }
         }
+    }
+
+    /// Owner: takes the process at the front and puts another at the back; gives `None` and does nothing if there is
+    /// none.
+    ///
+    /// # Safety
+    /// No other thread takes anything meanwhile.
+    #[inline]
+    pub(crate) unsafe fn rotate(&self, task: TaskRef, stamp: usize) -> Option<TaskRef> {
+        // Relaxed: ours alone.
+        let (front, back) = (self.front.load(Relaxed), self.back.load(Relaxed));
+        if front == back {
+            return None;
+        }
+        // Before the other is put down: in a full queue that is the same slot.
+        let first = self.slot(front).task.load(Relaxed);
+        self.slot(back).set(task.as_ptr().cast_mut(), stamp);
+        // Relaxed: a thief that comes acquires what was done before.
+        self.front.store(front.wrapping_add(1), Relaxed);
+        self.back.store(back.wrapping_add(1), Relaxed);
+        // SAFETY: a process was put there, and no other thread has taken it.
+        Some(unsafe { TaskRef::from_ptr_unchecked(first) })
     }
 
     /// Owner: moves half of what another queue holds to the back of this one, with this stamp, but
@@ -116,13 +162,11 @@ impl Fifo {
             if size == 0 {
                 return None;
             }
-            let first = victim.slots.at(front).load(Relaxed);
+            let first = victim.slot(front).task.load(Relaxed);
             for number in 1..size {
-                let task = victim.slots.at(front.wrapping_add(number)).load(Relaxed);
+                let task = victim.slot(front.wrapping_add(number)).task.load(Relaxed);
                 // Beyond `back`: no thread looks there yet.
-                let place = back.wrapping_add(number - 1);
-                self.slots.at(place).store(task, Relaxed);
-                self.stamps[place % SLOTS].store(stamp, Relaxed);
+                self.slot(back.wrapping_add(number - 1)).set(task, stamp);
             }
             if victim.advance(front, size, Access::Shared) {
                 // Release: as in `push`.

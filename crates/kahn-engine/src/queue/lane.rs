@@ -151,6 +151,22 @@ impl Lane {
         Some(task)
     }
 
+    /// Owner, in a section: puts a process behind all that waits, and takes what runs next in its stead. Does
+    /// nothing, and gives `None`, unless both are one step: where thieves may come, where the deque goes first, and where
+    /// the queue has a rest.
+    #[inline]
+    pub(crate) fn rotate(&self, task: TaskRef, access: Access) -> Option<TaskRef> {
+        let (oldest, end) = self.hot.ends();
+        // Relaxed: as in `queue_cold`.
+        if !access.is_alone() || oldest != end || self.rest_len.load(Relaxed) > 0 {
+            return None;
+        }
+        // SAFETY: as `access` says.
+        let next = unsafe { self.front.rotate(task, end) }?;
+        self.rate.count();
+        Some(next)
+    }
+
     /// Owner: a process runs here that ran elsewhere before.
     #[cold]
     pub fn count_migration(&self) {
@@ -268,7 +284,7 @@ impl Lane {
     /// that stands whose turn it is.
     pub(crate) fn looks_into(&self, others: usize, now: u64) -> Option<usize> {
         let ago = now.saturating_sub(self.looked_at.load(Relaxed));
-        if others == 0 || ago < clock::about(APART) {
+        if ago < clock::about(APART) {
             return None;
         }
         self.looked_at.store(now, Relaxed);

@@ -45,7 +45,12 @@ impl Stealing {
     /// Takes what waits in the queues of others, in turn: that of a worker that sleeps has no other
     /// reader.
     fn pop_next_cold(&self, worker: usize) -> Option<Ready> {
-        let (count, now) = (self.lanes.len(), clock::ticks());
+        let count = self.lanes.len();
+        // The clock need not be read to find that there are no others.
+        if count == 1 {
+            return None;
+        }
+        let now = clock::ticks();
         let offset = self.lanes[worker].looks_into(count - 1, now)?;
         self.lanes[(worker + offset) % count].take_cold(now)
     }

@@ -52,6 +52,16 @@ impl Drop for Defect {
     }
 }
 
+/// How a process came to rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process that gives way is to be queued"]
+enum Rest {
+    /// It is parked, queued or over.
+    Taken,
+    /// It is to be queued behind all others.
+    GivesWay,
+}
+
 impl<L: Language> Worker<L> {
     /// Makes the worker of this index.
     pub fn new(scheduler: &Scheduler, index: usize) -> Self {
@@ -89,8 +99,11 @@ impl<L: Language> Worker<L> {
         let slot = self.slot();
         let waker = waker_of_current(&slot.current);
         let mut context = Context::from_waker(&waker);
-        while let Some(task) = self.next_at_hand(slot).or_else(|| self.next_after_all()) {
-            self.resume_at(slot, task, &mut context);
+        while let Some(mut task) = self.next_at_hand(slot).or_else(|| self.next_after_all()) {
+            while self.resume_at(slot, task, &mut context) == Rest::GivesWay {
+                let Some(next) = self.give_way_to_next(slot, task) else { break };
+                task = next;
+            }
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
         std::mem::forget(defect);
@@ -103,13 +116,26 @@ impl<L: Language> Worker<L> {
     pub(crate) fn run(&self, task: TaskRef) {
         let slot = self.slot();
         let waker = waker_of_current(&slot.current);
-        self.resume_at(slot, task, &mut Context::from_waker(&waker));
+        self.resume_and_queue(slot, task, &mut Context::from_waker(&waker));
     }
 
     /// The same for a caller that knows the worker's slot, and has a context with its
     /// [waker](waker_of_current).
     #[inline(always)]
-    pub(crate) fn resume_at(&self, slot: &WorkerSlot, task: TaskRef, context: &mut Context<'_>) {
+    pub(crate) fn resume_and_queue(
+        &self,
+        slot: &WorkerSlot,
+        task: TaskRef,
+        context: &mut Context<'_>,
+    ) {
+        if self.resume_at(slot, task, context) == Rest::GivesWay {
+            self.give_way(task);
+        }
+    }
+
+    /// The same, but one that yields is left to the caller.
+    #[inline(always)]
+    fn resume_at(&self, slot: &WorkerSlot, task: TaskRef, context: &mut Context<'_>) -> Rest {
         // Release pairs with the Acquire of workers that have nothing to do and mark what runs: the
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);
@@ -119,17 +145,14 @@ impl<L: Language> Worker<L> {
             // First what most ask for.
             let at_rest = match self.poll(task, context) {
                 Some(Request::Park) => L::park(self, task) == Park::Asleep,
-                Some(Request::Yield) => {
-                    self.give_way(task);
-                    return;
-                }
+                Some(Request::Yield) => return Rest::GivesWay,
                 // What has ended or is to end is at rest.
-                None => return,
+                None => return Rest::Taken,
                 Some(Request::ParkOtherwise) => L::park_otherwise(self, task) == Park::Asleep,
                 Some(other) => self.comes_to_rest(task, other),
             };
             if at_rest || !self.runs_on(task) {
-                return;
+                return Rest::Taken;
             }
         }
     }

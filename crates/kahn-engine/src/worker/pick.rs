@@ -132,7 +132,7 @@ impl<L: Language> Worker<L> {
             && let Some(ready) = lane.take_of(&round)
         {
             WorkerCore::count_step_at(slot);
-            self.resume_at(slot, ready.into_task(), &mut context);
+            self.resume_and_queue(slot, ready.into_task(), &mut context);
             dispatches += 1;
             if dispatches.is_multiple_of(FAIRNESS) {
                 self.run_now(self.scheduler().pop_pinned(self.index()));
@@ -223,6 +223,37 @@ impl WorkerCore {
     fn take_at_hand(&self) -> Option<TaskRef> {
         let lane = self.lane();
         self.section(|access| self.take_lifo(access).or_else(|| lane?.take(access)))
+    }
+
+    /// Puts a process that yields behind all others, and finds what runs next if that is at the front of them.
+    #[inline(always)]
+    pub(crate) fn give_way_to_next(&self, slot: &WorkerSlot, task: TaskRef) -> Option<TaskRef> {
+        let next = self.rotate(slot, task);
+        if next.is_none() {
+            self.give_way(task);
+        }
+        next
+    }
+
+    /// Both in one step where that is the same: see [`Lane::rotate`](crate::queue::lane::Lane).
+    #[inline(always)]
+    fn rotate(&self, slot: &WorkerSlot, task: TaskRef) -> Option<TaskRef> {
+        let lane = self.lane()?;
+        let step = slot.steps.load(Relaxed) + 1;
+        // Relaxed: hints, as in `next_at_hand`; only this worker fills its LIFO slot.
+        let goes_before = self.first().load(Relaxed) | slot.lifo.load(Relaxed).addr();
+        if step.is_multiple_of(FAIRNESS) || goes_before != 0 || task.notes() & own::APART != 0 {
+            return None;
+        }
+        let next = if self.takes_alone {
+            lane.rotate(task, Access::Alone)?
+        } else {
+            let next = lane.section(|access| lane.rotate(task, access))?;
+            self.scheduler().invite(self.index());
+            next
+        };
+        slot.steps.store(step, Relaxed);
+        Some(next)
     }
 
     /// Puts a process that yields behind all others.

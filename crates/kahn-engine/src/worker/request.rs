@@ -12,12 +12,12 @@ pub enum Request {
     End,
     /// Park it in the language's usual way: where, the language knows.
     Park,
+    /// Run it again after all others.
+    Yield,
     /// Park it in another way, which the language knows as well.
     ParkOtherwise,
     /// Run it again, soon.
     Again,
-    /// Run it again after all others.
-    Yield,
     /// Run it again after a more urgent one.
     GiveWay,
 }
