@@ -128,13 +128,10 @@ impl Fifo {
         }
     }
 
-    /// Owner: takes the process at the front and puts another at the back; gives `None` and does nothing if there is
-    /// none.
-    ///
-    /// # Safety
-    /// No other thread takes anything meanwhile.
+    /// Owner, while there are no thieves: takes the process at the front and puts another at the back; gives `None` and
+    /// does nothing if there is none.
     #[inline]
-    pub(crate) unsafe fn rotate(&self, task: TaskRef, stamp: usize) -> Option<TaskRef> {
+    pub(crate) fn rotate(&self, task: TaskRef, stamp: usize) -> Option<TaskRef> {
         // Relaxed: ours alone.
         let (front, back) = (self.front.load(Relaxed), self.back.load(Relaxed));
         if front == back {
@@ -146,8 +143,7 @@ impl Fifo {
         // Relaxed: a thief that comes acquires what was done before.
         self.front.store(front.wrapping_add(1), Relaxed);
         self.back.store(back.wrapping_add(1), Relaxed);
-        // SAFETY: a process was put there, and no other thread has taken it.
-        Some(unsafe { TaskRef::from_ptr_unchecked(first) })
+        taken(first)
     }
 
     /// Owner: moves half of what another queue holds to the back of this one, with this stamp, but

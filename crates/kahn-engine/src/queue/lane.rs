@@ -161,8 +161,7 @@ impl Lane {
         if !access.is_alone() || oldest != end || self.rest_len.load(Relaxed) > 0 {
             return None;
         }
-        // SAFETY: as `access` says.
-        let next = unsafe { self.front.rotate(task, end) }?;
+        let next = self.front.rotate(task, end)?;
         self.rate.count();
         Some(next)
     }
