@@ -1,7 +1,7 @@
 //! A lane: what one worker of `stealing` has to run.
 //!
 //! Only the worker itself fills the deque and the front of what waits, and takes from them without a
-//! lock: it does so by itself ([`Lane::take`], [`Lane::queue_cold`]) where it would otherwise ask the
+//! lock: it does so by itself ([`Lane::take`], [`Lane::queue_cold`], [`Lane::rotate`]) where it would otherwise ask the
 //! policy at every switch. All else is asked of the policy.
 //!
 //! # What has waited longest
