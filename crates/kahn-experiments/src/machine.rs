@@ -41,7 +41,7 @@ impl Machine {
         let name = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
         Ok(Self {
             processor: line_of("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".into()),
-            cores: std::thread::available_parallelism().map_or(1, NonZero::get),
+            cores: Self::cores(),
             memory: line_of("/proc/meminfo", "MemTotal")
                 .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
                 .map_or(0, |kilobytes| kilobytes / 1024),
@@ -51,6 +51,11 @@ impl Machine {
             source: source.to_owned(),
             program: sha256(&std::env::current_exe()?)?,
         })
+    }
+
+    /// How many cores this program may use now.
+    pub fn cores() -> usize {
+        std::thread::available_parallelism().map_or(1, NonZero::get)
     }
 
     /// What a reader must know of the build, if it was not made to be measured.

@@ -208,11 +208,22 @@ fn quietly(
             Outcome::Measured(measured) => meanwhile.end(measured, before),
             refused @ Outcome::Refused(_) => return Ok(refused),
         };
+        has_all_cores(bench.plan, point)?;
         if before == again || Meanwhile::was_quiet(&measured.0) {
             return Ok(Outcome::Measured(measured));
         }
         before += 1;
     }
+}
+
+/// What is measured next has the cores that this has had, or it is something else that is measured.
+fn has_all_cores(plan: Plan, point: &Point) -> Result<(), Failure> {
+    let cores = Machine::cores();
+    if cores == plan.cores {
+        return Ok(());
+    }
+    let text = format!("{point}: this program had {} cores, and has {cores} now", plan.cores);
+    Err(Failure::input(text).with_help("measurements of both cannot be compared: begin once more"))
 }
 
 /// Writes CSV, plots and page; there is nothing to write if nothing is measured.

@@ -13,7 +13,7 @@
 //! The run ends when all calls have returned, so a call that may wait for ever is given a way to
 //! close what it waits for.
 
-use kahn_engine::sync::system::{ThreadDoor, ThreadPlace};
+use kahn_engine::sync::system::{ThreadDoor, ThreadPlace, unpinned};
 use kahn_engine::sync::{Arc, Condvar, Mutex, panics, thread};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -91,7 +91,7 @@ impl Helpers {
         let (this, number) = (Arc::clone(self), jobs.started);
         let place = door.enter()?;
         let builder = thread::Builder::new().name(format!("kahn call {number}"));
-        let thread = builder.spawn(move || this.work(number))?;
+        let thread = builder.spawn(unpinned(move || this.work(number)))?;
         jobs.started += 1;
         jobs.threads.insert(number, (thread, place));
         Ok(())

@@ -134,7 +134,7 @@ impl Schedule {
         self
     }
 
-    /// Pins worker *n* to core *n*, where the system can.
+    /// Pins worker *n* to the core *n* of those that the run may use, where the system can, until the run ends.
     #[must_use]
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
@@ -279,7 +279,10 @@ macro_rules! schedule_options {
                 self
             }
 
-            /// Pins worker *n* to core *n*, where the system can.
+            /// Pins worker *n* to the core *n* of those that the run may use, where the system can, until the run ends.
+            ///
+            /// The thread that runs the network is the first worker, and then has the cores again that it had before. Threads
+            /// of blocking processes are not pinned.
             ///
             /// # Examples
             ///

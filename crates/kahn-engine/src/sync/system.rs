@@ -3,6 +3,7 @@
 //! Each has a portable fallback, so nothing else in the crate names a platform.
 
 use std::io;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -345,17 +346,58 @@ pub mod fences {
     }
 }
 
-/// Pins the calling thread to one core; does nothing where the system has no such call.
-pub fn pin_to_core(index: usize) {
+#[cfg(target_os = "linux")]
+thread_local! {
+    /// The cores that a pinned thread had before.
+    static BEFORE: std::cell::Cell<Option<rustix::thread::CpuSet>> = const { std::cell::Cell::new(None) };
+}
+
+/// A thread that keeps to one core; when this is dropped, on that thread, it has those again that it had before.
+#[derive(Debug)]
+#[must_use = "the thread is released when this is dropped"]
+pub struct Pinned(PhantomData<*const ()>);
+
+/// Pins the calling thread to one of its cores, the one with this number modulo how many there are; does nothing where
+/// the system has no such call.
+pub fn pin_to_core(number: usize) -> Pinned {
     #[cfg(target_os = "linux")]
-    {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(index % cores());
-        // A refused pin costs speed and nothing else.
-        let _ = rustix::thread::sched_setaffinity(None, &set);
+    if let Ok(all) = rustix::thread::sched_getaffinity(None) {
+        let is_ours = |core: &usize| all.is_set(*core);
+        let cores: Vec<_> = (0..rustix::thread::CpuSet::MAX_CPU).filter(is_ours).collect();
+        if let Some(&core) = cores.get(number % cores.len().max(1)) {
+            let mut one = rustix::thread::CpuSet::new();
+            one.set(core);
+            BEFORE.set(Some(all));
+            // A refused pin costs speed and nothing else.
+            let _ = rustix::thread::sched_setaffinity(None, &one);
+        }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = index;
+    let _ = number;
+    Pinned(PhantomData)
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Some(before) = BEFORE.take() {
+            let _ = rustix::thread::sched_setaffinity(None, &before);
+        }
+    }
+}
+
+/// Makes of what a new thread is to do the same on all cores: a thread begins on those of the one that starts it,
+/// which may be pinned.
+pub fn unpinned<R>(work: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    #[cfg(target_os = "linux")]
+    let before = BEFORE.get();
+    move || {
+        #[cfg(target_os = "linux")]
+        if let Some(before) = before {
+            let _ = rustix::thread::sched_setaffinity(None, &before);
+        }
+        work()
+    }
 }
 
 /// Has the system give the pages of this memory at once, where each would be asked for when it is
@@ -370,4 +412,41 @@ pub fn have_pages(memory: NonNull<u8>, bytes: usize) {
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (memory, bytes);
+}
+
+#[cfg(all(test, target_os = "linux", not(any(loom, miri))))]
+mod tests {
+    use super::*;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use std::thread;
+
+    fn cores_of(set: &CpuSet) -> Vec<usize> {
+        (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
+    }
+
+    fn ours() -> Vec<usize> {
+        cores_of(&sched_getaffinity(None).expect("the system tells"))
+    }
+
+    #[test]
+    fn a_thread_is_pinned_to_one_of_its_cores_and_then_has_all_again() {
+        // As in a program that was started on one core, and not the first.
+        let last = *ours().last().expect("there is one");
+        let bound = move || {
+            let mut one = CpuSet::new();
+            one.set(last);
+            sched_setaffinity(None, &one).expect("it is ours");
+            let _pinned = pin_to_core(0);
+            ours()
+        };
+        assert_eq!(thread::spawn(bound).join().expect("it runs"), [last]);
+        let all = ours();
+        for number in 0..2 * all.len() {
+            let pinned = pin_to_core(number);
+            assert_eq!(ours(), [all[number % all.len()]]);
+            assert_eq!(thread::spawn(unpinned(ours)).join().expect("it runs"), all);
+            drop(pinned);
+            assert_eq!(ours(), all);
+        }
+    }
 }

@@ -86,9 +86,8 @@ impl<L: Language> Worker<L> {
     pub(crate) fn work(&self) {
         let _installed = self.install();
         let defect = Defect;
-        if self.scheduler().settings().pin {
-            crate::sync::system::pin_to_core(self.index());
-        }
+        let _pinned =
+            self.scheduler().settings().pin.then(|| crate::sync::system::pin_to_core(self.index()));
         let since = clock::ticks();
         // Beyond the cores: one of the sleepers since the run was prepared.
         if self.index() >= self.scheduler().config().most_awake

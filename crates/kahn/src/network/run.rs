@@ -17,6 +17,7 @@ use kahn_engine::Accounting;
 use kahn_engine::policy::Misplaced;
 use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_records, outline};
 use kahn_engine::scheduler::Elapsed;
+use kahn_engine::sync::system::unpinned;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
 use kahn_report::Report;
@@ -319,17 +320,18 @@ impl Network<'static> {
         let stop = self.stop_handle();
         let shared = Arc::new(Mutex::new(Shared { result: None, waker: None }));
         let theirs = Arc::clone(&shared);
-        let spawned = thread::Builder::new().name("kahn worker 0".into()).spawn(move || {
-            let result = self.run_with(options);
-            let waker = {
-                let mut shared = theirs.lock();
-                shared.result = Some(result);
-                shared.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        });
+        let spawned =
+            thread::Builder::new().name("kahn worker 0".into()).spawn(unpinned(move || {
+                let result = self.run_with(options);
+                let waker = {
+                    let mut shared = theirs.lock();
+                    shared.result = Some(result);
+                    shared.waker.take()
+                };
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }));
         let refused = spawned.err();
         Running { stop, shared, refused }
     }

@@ -3,7 +3,7 @@
 
 use super::schedules::{count, listen, run};
 use kahn::policy::{Notify, Origin, Policy, Reach, Ready, Reason, Setup, Steals, Turn};
-use kahn::{Accounting, Channel, Detection, Network, Options, Report, Summary};
+use kahn::{Accounting, Channel, Detection, Network, Options, Process, Report, Spawner, Summary};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -212,18 +212,50 @@ fn a_pinned_worker_runs_on_one_core_and_two_on_two() {
                 seen.lock().insert(allowed_cores());
             });
         }
-        // On a thread of its own, which is worker 0 and stays pinned.
-        let options = Options::new().workers(2).pin(pin);
-        std::thread::scope(|scope| {
-            scope.spawn(|| finish(network, options)).join().expect("it runs")
-        });
+        finish(network, Options::new().workers(2).pin(pin));
         seen.lock().clone()
     };
+    let before = allowed_cores();
     let pinned = allowed(true);
     assert!(pinned.iter().all(|list| list.parse::<usize>().is_ok()), "{pinned:?}");
     assert_eq!(pinned.len(), cores.min(2), "{pinned:?}");
+    assert_eq!(
+        allowed_cores(),
+        before,
+        "this thread was the first worker, and is its caller's again"
+    );
     if cores > 1 {
-        assert_eq!(allowed(false).into_iter().collect::<Vec<_>>(), [allowed_cores()]);
+        assert_eq!(allowed(false).into_iter().collect::<Vec<_>>(), [before]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_pinned_worker_starts_is_not_pinned() {
+    for policy in [&kahn::policy::STEALING, &kahn::policy::THREADS] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let mut network = Network::new();
+        let spawner = network.spawner();
+        let (blocking, created, inner) = (Arc::clone(&seen), Arc::clone(&seen), Arc::clone(&seen));
+        network.blocking("blocks", (), move |()| blocking.lock().push(allowed_cores()));
+        let process = Process::named("creates").effects();
+        let has_thread = policy.name() == "threads";
+        network.process_with(process, spawner, async move |mut create: Spawner<'_>| {
+            create.process("created", (), async move |()| {
+                if has_thread {
+                    created.lock().push(allowed_cores());
+                }
+            });
+            let mut network = Network::new();
+            network.process("of another run", (), async move |()| {
+                inner.lock().push(allowed_cores());
+            });
+            network.run_async(Options::new().workers(1)).await.expect("it runs");
+        });
+        finish(network, Options::new().workers(1).policy(policy.clone()).pin(true));
+        let seen = seen.lock();
+        assert!(seen.iter().all(|cores| *cores == allowed_cores()), "{policy:?}: {seen:?}");
+        assert_eq!(seen.len(), 2 + usize::from(has_thread));
     }
 }
 
@@ -379,9 +411,9 @@ fn messages_that_change_workers_are_counted_as_remote_and_no_others() {
     for (right, remote) in [(0, 0), (1, 100)] {
         let mut network = Network::new();
         let (out, numbers) = network.channel::<u64>("numbers");
-        let send = kahn::Process::named("send").worker(0);
+        let send = Process::named("send").worker(0);
         network.process_with(send, out, async |mut out| out.send_all(0..100).await);
-        let receive = kahn::Process::named("receive").worker(right);
+        let receive = Process::named("receive").worker(right);
         network.process_with(receive, numbers, async |mut numbers| {
             numbers.for_each(|_| {}).await;
         });
