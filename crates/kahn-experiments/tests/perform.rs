@@ -46,6 +46,12 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     if bench.inputs.join("broken").exists() {
         return Err(Failure::input("the toy is broken"));
     }
+    #[cfg(target_os = "linux")]
+    if bench.inputs.join("bound").exists() {
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(rustix::thread::sched_getcpu());
+        rustix::thread::sched_setaffinity(None, &one).expect("it runs there");
+    }
     Ok(Outcome::Measured(Measured::seconds(size)))
 }
 
@@ -136,6 +142,26 @@ fn an_experiment_writes_figures_pictures_and_a_page_with_the_verdict() {
     assert!(csv.contains("\ntoy,4,0,four of them (RLIMIT_TOYS is 3),"), "{csv}");
     assert!(text("toy.svg").contains("<svg"));
     assert!(read("toy.png").starts_with(b"\x89PNG"));
+}
+
+/// As a network did that left its caller's thread pinned: all that was measured after it ran on one core.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_kept_that_was_measured_on_other_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = folder.path().join("measurements/inputs");
+    fs::create_dir_all(&inputs).unwrap();
+    fs::write(inputs.join("bound"), "").unwrap();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let carry_out = || perform(&order(folder.path(), true), &mut Told::default());
+    // On a thread of its own, which stays bound.
+    let result = std::thread::scope(|scope| scope.spawn(carry_out).join().expect("it returns"));
+    if cores == 1 {
+        return result.unwrap();
+    }
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains(&format!("this program had {cores} cores, and has 1 now")), "{text}");
+    assert!(!lines(folder.path()).exists());
 }
 
 #[test]
