@@ -48,6 +48,12 @@ mutation what-ended-runs-on "$laws" found_dead_by_a_worker_at_rest ../../kahn-en
     's/(if task\.marks\.load\(Acquire\) & mark::MAY_END != 0\s+&& let Some\(ending\) = self\.must_end\(task\))/self.set_current(Some(task));\n        $1/'
 mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/task/ready.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
+mutation pinned-for-good "$laws" a_pinned_worker_runs_on_one ../../kahn-engine/src/sync/system.rs \
+    's/(if let Some\(before\) = BEFORE\.take\(\))/$1\n            && false/'
+mutation pins-what-it-starts "$laws" a_pinned_worker_starts ../../kahn-engine/src/sync/system.rs \
+    's/let before = BEFORE\.get\(\);/let before = BEFORE.get().filter(|_| false);/'
+package=kahn-engine mutation pins-by-number --lib a_thread_is_pinned sync/system.rs \
+    's/cores\.get\(number % cores\.len\(\)\.max\(1\)\)/Some(&number)/'
 mutation parties-close-at-once "$laws" parties_may_give_all channel/outside/party.rs \
     's/let given_up = \(!is_stood_in_for\)\.then\(Vec::new\);/let given_up = None;/'
 mutation work-not-told "$laws" is_told_what_computes network/load.rs \

@@ -7,7 +7,7 @@ use kahn_apps::Compare;
 use kahn_apps::agents::World;
 use kahn_apps::mandelbrot::{Film, Keep, Yield};
 use kahn_apps::ring::Ring;
-use kahn_csp::Options;
+use kahn_csp::{self as csp, Options};
 use kahn_net::Sim;
 
 /// A program that is run in two sizes: what a step takes is the difference.
@@ -23,6 +23,7 @@ pub(crate) struct Counted {
 
 /// As in the ring of CCSP.
 const PROCESSES: u32 = 256;
+const YIELDING: u32 = 128;
 const PIXELS: u32 = 64;
 const GRID: u32 = 5;
 const AGENTS: u32 = 6;
@@ -31,7 +32,7 @@ const MESSAGES: u32 = 1024;
 const TILE: usize = 4096;
 
 /// All of them.
-pub(crate) const COUNTED: [Counted; 15] = [
+pub(crate) const COUNTED: [Counted; 16] = [
     Counted {
         name: "ring-1",
         step: "hop",
@@ -67,6 +68,12 @@ pub(crate) const COUNTED: [Counted; 15] = [
         step: "loop",
         steps: 4000,
         run: |size, workers| commstime::once(4000 * size as usize, on(workers)),
+    },
+    Counted {
+        name: "yield",
+        step: "yield",
+        steps: YIELDING * 64,
+        run: |size, workers| give_way(64 * size, on(workers)),
     },
     Counted {
         name: "agents",
@@ -146,6 +153,20 @@ fn on(workers: usize) -> Options {
 fn ring(tokens: u32, cycles: u32, options: Options) -> Result<()> {
     let ring = Ring { processes: PROCESSES, tokens, cycles: cycles.into() };
     ring.rendezvous(options, |_moment| {})?;
+    Ok(())
+}
+
+/// Each process gives way so often.
+fn give_way(times: u32, options: Options) -> Result<()> {
+    csp::run(options, async |scope| {
+        for _ in 0..YIELDING {
+            scope.spawn("gives way", async move {
+                for _ in 0..times {
+                    csp::yield_now().await;
+                }
+            });
+        }
+    })?;
     Ok(())
 }
 

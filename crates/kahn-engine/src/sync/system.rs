@@ -428,6 +428,10 @@ mod tests {
         cores_of(&sched_getaffinity(None).expect("the system tells"))
     }
 
+    fn on_a_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+        thread::scope(|scope| scope.spawn(work).join().expect("it runs"))
+    }
+
     #[test]
     fn a_thread_is_pinned_to_one_of_its_cores_and_then_has_all_again() {
         // As in a program that was started on one core, and not the first.
@@ -439,12 +443,12 @@ mod tests {
             let _pinned = pin_to_core(0);
             ours()
         };
-        assert_eq!(thread::spawn(bound).join().expect("it runs"), [last]);
+        assert_eq!(on_a_thread(bound), [last]);
         let all = ours();
         for number in 0..2 * all.len() {
             let pinned = pin_to_core(number);
             assert_eq!(ours(), [all[number % all.len()]]);
-            assert_eq!(thread::spawn(unpinned(ours)).join().expect("it runs"), all);
+            assert_eq!(on_a_thread(unpinned(ours)), all);
             drop(pinned);
             assert_eq!(ours(), all);
         }
