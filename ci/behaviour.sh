@@ -464,7 +464,7 @@ mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs
 # --- options ------------------------------------------------------------------------------------
 
 mutation pin-does-nothing "$laws" a_pinned_worker ../../kahn-engine/src/worker/dispatch.rs \
-    's/if self\.scheduler\(\)\.settings\(\)\.pin \{/if false \&\& self.scheduler().settings().pin {/'
+    's/self\.scheduler\(\)\.settings\(\)\.pin\.then\(/false.then(/'
 mutation workers-do-nothing "$laws" workers_without_a_thread ../../kahn-engine/src/run/plan.rs \
     's/schedule\.workers\.unwrap_or_else\(\|\|/Some(cores()).unwrap_or_else(||/'
 mutation detection-does-nothing "$laws" without_detection_a_network network/run.rs \
