@@ -49,7 +49,7 @@ mutation what-ended-runs-on "$laws" found_dead_by_a_worker_at_rest ../../kahn-en
 mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/task/ready.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
 mutation pinned-for-good "$laws" a_pinned_worker_runs_on_one ../../kahn-engine/src/sync/system.rs \
-    's/(if let Some\(before\) = BEFORE\.take\(\))/$1\n            && false/'
+    's/(if let Some\(before\) = BEFORE\.replace\(self\.outer\))/$1\n            && false/'
 mutation pins-what-it-starts "$laws" a_pinned_worker_starts ../../kahn-engine/src/sync/system.rs \
     's/let before = BEFORE\.get\(\);/let before = BEFORE.get().filter(|_| false);/'
 package=kahn-csp mutation pins-calls "$csp" a_blocking_call_of_a_pinned network/helpers.rs \

@@ -282,7 +282,7 @@ macro_rules! schedule_options {
             /// Pins worker *n* to the core *n* of those that the run may use, where the system can, until the run ends.
             ///
             /// The thread that runs the network is the first worker, and then has the cores again that it had before. Threads
-            /// of blocking processes are not pinned.
+            /// of blocking processes are not pinned; a thread that a process starts by itself has the core of its worker.
             ///
             /// # Examples
             ///

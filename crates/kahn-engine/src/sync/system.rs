@@ -355,32 +355,39 @@ thread_local! {
 /// A thread that keeps to one core; when this is dropped, on that thread, it has those again that it had before.
 #[derive(Debug)]
 #[must_use = "the thread is released when this is dropped"]
-pub struct Pinned(PhantomData<*const ()>);
-
-/// Pins the calling thread to one of its cores, the one with this number modulo how many there are; does nothing where
-/// the system has no such call.
-pub fn pin_to_core(number: usize) -> Pinned {
+pub struct Pinned {
+    /// What another pin of this thread remembers, within which this is.
     #[cfg(target_os = "linux")]
-    if let Ok(all) = rustix::thread::sched_getaffinity(None) {
+    outer: Option<rustix::thread::CpuSet>,
+    /// It is of this thread.
+    _here: PhantomData<*const ()>,
+}
+
+/// Pins the calling thread to one of its cores, the one with this number modulo how many there are; gives `None` and does
+/// nothing where the system has no such call.
+pub fn pin_to_core(number: usize) -> Option<Pinned> {
+    #[cfg(target_os = "linux")]
+    {
+        let all = rustix::thread::sched_getaffinity(None).ok()?;
         let is_ours = |core: &usize| all.is_set(*core);
         let cores: Vec<_> = (0..rustix::thread::CpuSet::MAX_CPU).filter(is_ours).collect();
-        if let Some(&core) = cores.get(number % cores.len().max(1)) {
-            let mut one = rustix::thread::CpuSet::new();
-            one.set(core);
-            BEFORE.set(Some(all));
-            // A refused pin costs speed and nothing else.
-            let _ = rustix::thread::sched_setaffinity(None, &one);
-        }
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(*cores.get(number % cores.len().max(1))?);
+        // One that is refused costs speed and nothing else.
+        rustix::thread::sched_setaffinity(None, &one).ok()?;
+        Some(Pinned { outer: BEFORE.replace(Some(all)), _here: PhantomData })
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = number;
-    Pinned(PhantomData)
+    {
+        let _ = number;
+        None
+    }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        if let Some(before) = BEFORE.take() {
+        if let Some(before) = BEFORE.replace(self.outer) {
             let _ = rustix::thread::sched_setaffinity(None, &before);
         }
     }
@@ -448,6 +455,8 @@ mod tests {
         for number in 0..2 * all.len() {
             let pinned = pin_to_core(number);
             assert_eq!(ours(), [all[number % all.len()]]);
+            // As of a run within another.
+            drop(pin_to_core(0));
             assert_eq!(on_a_thread(unpinned(ours)), all);
             drop(pinned);
             assert_eq!(ours(), all);
