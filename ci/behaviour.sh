@@ -52,6 +52,8 @@ mutation pinned-for-good "$laws" a_pinned_worker_runs_on_one ../../kahn-engine/s
     's/(if let Some\(before\) = BEFORE\.replace\(self\.outer\))/$1\n            && false/'
 mutation pins-what-it-starts "$laws" a_pinned_worker_starts ../../kahn-engine/src/sync/system.rs \
     's/let before = BEFORE\.get\(\);/let before = BEFORE.get().filter(|_| false);/'
+mutation pins-processes "$laws" a_pinned_worker_starts ../../kahn-engine/src/scheduler/threads.rs \
+    's/builder\.spawn\(unpinned\((move \|\| \{.*?\n            \})\)\)\?/builder.spawn($1)?/s'
 package=kahn-csp mutation pins-calls "$csp" a_blocking_call_of_a_pinned network/helpers.rs \
     's/builder\.spawn\(unpinned\((move \|\| this\.work\(number\))\)\)/builder.spawn($1)/'
 package=kahn-engine mutation pins-by-number --lib a_thread_is_pinned sync/system.rs \

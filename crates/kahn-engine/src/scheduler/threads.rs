@@ -1,7 +1,7 @@
 //! How the threads of a run are started: those of its workers, and those of processes.
 
 use crate::scheduler::Scheduler;
-use crate::sync::system::ThreadDoor;
+use crate::sync::system::{ThreadDoor, unpinned};
 use crate::sync::{Arc, Parker, thread};
 use crate::task::TaskRef;
 use crate::task::extension::Unparker;
@@ -16,10 +16,11 @@ impl Scheduler {
         let index = if self.settings().threads { count } else { self.slots().len() + count };
         let builder = thread::Builder::new().name(task.info().name.to_string());
         let spawned = self.config().door.enter().and_then(|place| {
-            let handle = builder.spawn(move || {
+            // A process that makes another while it runs starts that one's thread, and may run on a pinned worker.
+            let handle = builder.spawn(unpinned(move || {
                 (scheduler.tag.live)(&scheduler, index, parker, task);
                 scheduler.rest();
-            })?;
+            }))?;
             Ok((handle, place))
         });
         match spawned {

@@ -236,7 +236,7 @@ fn what_a_pinned_worker_starts_is_not_pinned() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut network = Network::new();
         let spawner = network.spawner();
-        let (blocking, created, inner) = (Arc::clone(&seen), Arc::clone(&seen), Arc::clone(&seen));
+        let [blocking, created, late, inner] = [(); 4].map(|()| Arc::clone(&seen));
         network.blocking("blocks", (), move |()| blocking.lock().push(allowed_cores()));
         let process = Process::named("creates").effects();
         let has_thread = policy.name() == "threads";
@@ -246,6 +246,8 @@ fn what_a_pinned_worker_starts_is_not_pinned() {
                     created.lock().push(allowed_cores());
                 }
             });
+            // This worker starts its thread.
+            create.blocking("created, and blocks", (), move |()| late.lock().push(allowed_cores()));
             let mut network = Network::new();
             network.process("of another run", (), async move |()| {
                 inner.lock().push(allowed_cores());
@@ -255,7 +257,7 @@ fn what_a_pinned_worker_starts_is_not_pinned() {
         finish(network, Options::new().workers(1).policy(policy.clone()).pin(true));
         let seen = seen.lock();
         assert!(seen.iter().all(|cores| *cores == allowed_cores()), "{policy:?}: {seen:?}");
-        assert_eq!(seen.len(), 2 + usize::from(has_thread));
+        assert_eq!(seen.len(), 3 + usize::from(has_thread));
     }
 }
 
