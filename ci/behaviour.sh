@@ -104,7 +104,11 @@ package=kahn-csp mutation no-rounds "$check" every_policy_keeps ../../kahn-engin
 package=kahn-csp mutation cold-ends-not-asked "$check" every_policy_keeps ../../kahn-engine/src/worker/pick.rs \
     's/for _ in 0\.\.COLD_ENDS \{/for _ in COLD_ENDS..COLD_ENDS {/'
 package=kahn-csp mutation busy-workers-look-nowhere "$csp" what_stands_behind_one ../../kahn-engine/src/queue/lane.rs \
-    's/ago < clock::about\(APART\)/ago < u64::MAX/'
+    's/(self\.looked_at\.load\(Relaxed\)\)) < clock::about\(STILL\)/$1 < u64::MAX/'
+package=kahn-csp mutation looks-once-if-too-early "$csp" what_stands_behind_one ../../kahn-engine/src/queue/lane.rs \
+    's/!asked\.is_power_of_two\(\)/asked != 1/'
+package=kahn-csp mutation the-last-is-not-the-oldest "$check" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
+    's/self\.ready\(\) == 0/self.ready() <= 1/'
 package=kahn-csp mutation lifo-slot-not-taken-over "$check" every_policy_keeps ../../kahn-engine/src/worker/idle.rs \
     's/(if slot\.lifo\.load\(Relaxed\))\.is_null\(\)( \{\s*continue;)/$1 != std::ptr::dangling_mut()$2/'
 package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \

@@ -40,12 +40,10 @@ const MOST_STOLEN: usize = 32;
 /// How long a process is left to its own worker. There is no time in a model.
 const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
 
-/// A worker that takes nothing for so long is helped by those that have other work, too.
+/// A worker that takes nothing for so long is helped by those that have other work, too. One that has
+/// looks so often into a queue of another: a look takes a line of the cache from its worker, which fetches it
+/// back.
 const STILL: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
-
-/// A worker that has other work looks so often into a queue of another: a look takes some lines of the cache
-/// from their worker, which fetches them back.
-const APART: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(10) };
 
 /// So many ready processes are not worth a round.
 const FEW: usize = 128;
@@ -101,9 +99,10 @@ pub struct Lane {
     seen: Padded<Seen>,
     pub(crate) rate: Rate,
     pub(crate) last_steal: LastSteal,
-    /// How often its worker has asked for what has waited longest; when it last looked for that elsewhere, and
-    /// where.
+    /// How often its worker has asked for what has waited longest; how often others since it last looked
+    /// there, when that was, and where.
     asked: PlainAtomicUsize,
+    asked_others: PlainAtomicUsize,
     looked_at: PlainAtomicU64,
     looked_into: PlainAtomicUsize,
     /// The least that was ready here since the last round.
@@ -124,6 +123,7 @@ impl Lane {
             rate: Rate::new(),
             last_steal: LastSteal::new(),
             asked: PlainAtomicUsize::new(0),
+            asked_others: PlainAtomicUsize::new(0),
             looked_at: PlainAtomicU64::new(0),
             looked_into: PlainAtomicUsize::new(0),
             least: PlainAtomicUsize::new(0),
@@ -210,6 +210,9 @@ impl Lane {
 
     /// Owner: what has waited longest here.
     pub(crate) fn pop_oldest(&self) -> Option<Ready> {
+        if self.ready() == 0 {
+            return None;
+        }
         if !self.has_front() && self.has_rest() {
             self.fill_front(&mut self.rest.lock());
         }
@@ -280,23 +283,33 @@ impl Lane {
     }
 
     /// Owner, if it is time to look into the lane of another: how far behind this one among so many others
-    /// that stands whose turn it is.
-    pub(crate) fn looks_into(&self, others: usize, now: u64) -> Option<usize> {
-        let ago = now.saturating_sub(self.looked_at.load(Relaxed));
-        if ago < clock::about(APART) {
+    /// that stands whose turn it is, and the ticks.
+    ///
+    /// Reading the clock takes as long as a dispatch or two. So it is read the first time that this is asked since the
+    /// last look, the second, the fourth and so on: a look comes after twice the time at most.
+    pub(crate) fn looks_into(&self, others: usize) -> Option<(usize, u64)> {
+        let asked = self.asked_others.load(Relaxed).wrapping_add(1);
+        self.asked_others.store(asked, Relaxed);
+        if !asked.is_power_of_two() {
             return None;
         }
+        let now = clock::ticks();
+        if now.saturating_sub(self.looked_at.load(Relaxed)) < clock::about(STILL) {
+            return None;
+        }
+        self.asked_others.store(0, Relaxed);
         self.looked_at.store(now, Relaxed);
         let next = self.looked_into.load(Relaxed) % others + 1;
         self.looked_into.store(next, Relaxed);
-        Some(next)
+        Some((next, now))
     }
 
     /// Any thread: what has waited longest outside of the deque; of what is its worker's own only if that
     /// stands still, and if thieves do not back off.
     pub(crate) fn take_cold(&self, now: u64) -> Option<Ready> {
-        let may_come = || self.is_still(now) && !self.rate.is_backed_off(now);
-        let front = if self.has_front() && may_come() {
+        // First what its worker takes, which is one line: mostly nothing else is looked at.
+        let may_come = self.is_still(now) && !self.rate.is_backed_off(now);
+        let front = if may_come && self.has_front() {
             let _thief = self.as_thief();
             self.front.take(Access::Shared).map(Ready::new)
         } else {

@@ -46,12 +46,10 @@ impl Stealing {
     /// reader.
     fn pop_next_cold(&self, worker: usize) -> Option<Ready> {
         let count = self.lanes.len();
-        // The clock need not be read to find that there are no others.
         if count == 1 {
             return None;
         }
-        let now = clock::ticks();
-        let offset = self.lanes[worker].looks_into(count - 1, now)?;
+        let (offset, now) = self.lanes[worker].looks_into(count - 1)?;
         self.lanes[(worker + offset) % count].take_cold(now)
     }
 
