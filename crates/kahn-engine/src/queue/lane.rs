@@ -45,6 +45,9 @@ const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_mi
 /// back.
 const STILL: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 
+/// A worker that asks whether it is time for that reads the clock once in so many asks at least.
+const ASKS: usize = 16;
+
 /// So many ready processes are not worth a round.
 const FEW: usize = 128;
 
@@ -286,11 +289,12 @@ impl Lane {
     /// that stands whose turn it is, and the ticks.
     ///
     /// Reading the clock takes as long as a dispatch or two. So it is read the first time that this is asked since the
-    /// last look, the second, the fourth and so on: a look comes after twice the time at most.
+    /// last look, the second, the fourth, the eighth and then every [`ASKS`] times: a look comes after twice the time at
+    /// most, or so many asks too late, also where processes become coarse meanwhile.
     pub(crate) fn looks_into(&self, others: usize) -> Option<(usize, u64)> {
         let asked = self.asked_others.load(Relaxed).wrapping_add(1);
         self.asked_others.store(asked, Relaxed);
-        if !asked.is_power_of_two() {
+        if !asked.is_power_of_two() && !asked.is_multiple_of(ASKS) {
             return None;
         }
         let now = clock::ticks();
