@@ -105,7 +105,7 @@ package=kahn-csp mutation cold-ends-not-asked "$check" every_policy_keeps ../../
     's/for _ in 0\.\.COLD_ENDS \{/for _ in COLD_ENDS..COLD_ENDS {/'
 package=kahn-csp mutation busy-workers-look-nowhere "$csp" what_stands_behind_one ../../kahn-engine/src/queue/lane.rs \
     's/(self\.looked_at\.load\(Relaxed\)\)) < clock::about\(STILL\)/$1 < u64::MAX/'
-package=kahn-csp mutation looks-once-if-too-early "$csp" what_stands_behind_one ../../kahn-engine/src/queue/lane.rs \
+package=kahn-engine mutation looks-once-if-too-early --lib the_lanes_of_others_are_looked_into queue/lane.rs \
     's/!asked\.is_power_of_two\(\) && !asked\.is_multiple_of\(ASKS\)/asked != 1/'
 package=kahn-csp mutation the-last-is-not-the-oldest "$check" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
     's/self\.ready\(\) == 0/self.ready() <= 1/'

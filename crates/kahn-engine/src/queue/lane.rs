@@ -481,3 +481,25 @@ impl Lane {
         Some((first, size))
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// However fast a worker asks: a look that came too early is not the last.
+    #[test]
+    fn the_lanes_of_others_are_looked_into_in_turn_again_and_again() {
+        let (lane, mut asks) = (Lane::new(false), 0_u64);
+        let looks = iter::from_fn(|| {
+            loop {
+                asks += 1;
+                assert!(asks < 200_000_000, "so many asks take longer than all looks");
+                if let Some((offset, _)) = lane.looks_into(3) {
+                    return Some(offset);
+                }
+            }
+        });
+        let expected = [1, 2, 3].into_iter().cycle();
+        assert!(looks.take(9).eq(expected.take(9)));
+    }
+}
