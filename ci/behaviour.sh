@@ -107,8 +107,6 @@ package=kahn-csp mutation busy-workers-look-nowhere "$csp" what_stands_behind_on
     's/(self\.looked_at\.load\(Relaxed\)\)) < clock::about\(STILL\)/$1 < u64::MAX/'
 package=kahn-engine mutation looks-once-if-too-early --lib the_lanes_of_others_are_looked_into queue/lane.rs \
     's/!asked\.is_power_of_two\(\) && !asked\.is_multiple_of\(ASKS\)/asked != 1/'
-package=kahn-csp mutation the-last-is-not-the-oldest "$check" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
-    's/self\.ready\(\) == 0/self.ready() <= 1/'
 package=kahn-csp mutation lifo-slot-not-taken-over "$check" every_policy_keeps ../../kahn-engine/src/worker/idle.rs \
     's/(if slot\.lifo\.load\(Relaxed\))\.is_null\(\)( \{\s*continue;)/$1 != std::ptr::dangling_mut()$2/'
 package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \

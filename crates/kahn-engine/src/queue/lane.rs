@@ -213,9 +213,6 @@ impl Lane {
 
     /// Owner: what has waited longest here.
     pub(crate) fn pop_oldest(&self) -> Option<Ready> {
-        if self.ready() == 0 {
-            return None;
-        }
         if !self.has_front() && self.has_rest() {
             self.fill_front(&mut self.rest.lock());
         }
@@ -311,7 +308,7 @@ impl Lane {
     /// Any thread: what has waited longest outside of the deque; of what is its worker's own only if that
     /// stands still, and if thieves do not back off.
     pub(crate) fn take_cold(&self, now: u64) -> Option<Ready> {
-        // First what its worker takes, which is one line: mostly nothing else is looked at.
+        // First how much its worker has taken: mostly that is the only line it writes that is looked at.
         let may_come = self.is_still(now) && !self.rate.is_backed_off(now);
         let front = if may_come && self.has_front() {
             let _thief = self.as_thief();
