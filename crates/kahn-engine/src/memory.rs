@@ -42,6 +42,8 @@ const MOST_LOOKED_AT: usize = 64;
 pub struct BlockPool {
     /// Few, so they are searched from the first.
     classes: Vec<Class>,
+    /// Which of them a block was taken of last.
+    latest: usize,
     memory: Memory,
     /// Where the last few blocks ended: class, chunk, block.
     place: (usize, usize, usize),
@@ -105,12 +107,10 @@ impl BlockPool {
     /// [`owner_of`](Self::owner_of) tells.
     pub fn take(&mut self, size: usize, owner: *const ()) -> Block {
         let size = size.next_multiple_of(LINE).max(SMALLEST);
-        let known = self.classes.iter().position(|class| class.size == size);
-        let place = known.unwrap_or_else(|| {
-            self.classes.push(Class { size, chunks: Vec::new(), with_room: Vec::new() });
-            self.classes.len() - 1
-        });
-        let class = &mut self.classes[place];
+        if self.classes.get(self.latest).is_none_or(|class| class.size != size) {
+            self.latest = self.class_of(size);
+        }
+        let class = &mut self.classes[self.latest];
         let chunk =
             class.with_room.last().copied().unwrap_or_else(|| class.grow(&mut self.memory, owner));
         // SAFETY: chunks live as long as the pool.
@@ -120,6 +120,16 @@ impl BlockPool {
             class.with_room.pop();
         }
         Block { start: Chunk::block(chunk, size, index), recycled }
+    }
+
+    /// The place of the class of this size, which is made if there is none.
+    #[inline(never)]
+    fn class_of(&mut self, size: usize) -> usize {
+        let known = self.classes.iter().position(|class| class.size == size);
+        known.unwrap_or_else(|| {
+            self.classes.push(Class { size, chunks: Vec::new(), with_room: Vec::new() });
+            self.classes.len() - 1
+        })
     }
 
     /// Takes back a block.
@@ -214,6 +224,8 @@ impl BlockPool {
 }
 
 impl Class {
+    #[cold]
+    #[inline(never)]
     fn grow(&mut self, memory: &mut Memory, owner: *const ()) -> NonNull<Chunk> {
         let most = ((CHUNK - size_of::<Chunk>()) / self.size).max(1);
         let blocks = if self.chunks.is_empty() { most.min(FEW) } else { most };

@@ -102,23 +102,19 @@ fn make(
     types: &'static BodyType,
 ) -> TaskRef {
     let parent = by.map(|(task, _)| task);
-    let identity = match parent {
-        None => table.next_fixed(),
-        Some(parent) => parent.next_child(),
-    };
     let settings = core.scheduler.settings();
-    let pinned = process.worker.or_else(|| parent.and_then(|parent| parent.pinned()));
-    let task = table.make::<Csp>(Plan {
-        info: Info { name: process.name, identity },
-        kind: if settings.threads { Kind::Threaded } else { Kind::Pooled },
-        attributes: 0,
-        pinned,
-        host: core.scheduler.host(),
-        body: Some(types),
+    let task = table.make::<Csp>(core.scheduler.host(), Some(types), |table| {
+        let identity = parent.map_or_else(|| table.next_fixed(), TaskRef::next_child);
+        Plan {
+            info: Info { name: process.name, identity },
+            kind: if settings.threads { Kind::Threaded } else { Kind::Pooled },
+            attributes: 0,
+            pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
+        }
     });
     let inherited = || parent.map_or(0, |parent| parent.notes() & own::URGENCY);
     let urgency = process.priority.map_or_else(inherited, Priority::notes);
-    let where_it_runs = pinned.map_or(0, |_| placement::pinned_notes(&core.scheduler));
+    let where_it_runs = task.pinned().map_or(0, |_| placement::pinned_notes(&core.scheduler));
     let killable = if process.killable { own::KILLABLE } else { 0 };
     let stays = if process.killable || settings.threads { own::STAYS } else { 0 };
     let waits = if settings.wait_once { own::WAIT_ONCE } else { 0 };

@@ -1,9 +1,10 @@
-//! Panics of processes: where they began, and their payloads, whose destructors may panic too.
+//! Panics of processes: where they began, and their payloads, whose destructors may panic too; and of the runtime itself.
 
 use super::StaticMutex;
 use kahn_report::Failure;
 use std::any::Any;
 use std::cell::Cell;
+use std::io::Write as _;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
@@ -81,5 +82,18 @@ pub fn discard(payload: Box<dyn Any + Send>) {
         && !again.is::<String>()
     {
         mem::forget(again);
+    }
+}
+
+/// Ends the program if the runtime itself panics. Processes catch their own panics; after one of
+/// ours nothing could tell which thread runs what, and the others would wait for ever on borrowed stacks.
+pub(crate) struct Defect;
+
+impl Drop for Defect {
+    fn drop(&mut self) {
+        // The panic's own message has been printed, unless it is captured.
+        let _ =
+            std::io::stderr().write_all(b"kahn: a panic in the runtime itself, please report\n");
+        std::process::abort();
     }
 }

@@ -163,10 +163,6 @@ pub struct Plan {
     pub attributes: u8,
     /// The worker the user pinned it to.
     pub pinned: Option<u32>,
-    /// What runs it: a scheduler begins with it.
-    pub host: *const Host,
-    /// What it runs; none for a party outside.
-    pub body: Option<&'static BodyType>,
 }
 
 /// A process belongs to no worker.
@@ -305,7 +301,13 @@ impl Task {
     /// # Safety
     /// `block` has room for a header, no other thread knows it, and if it is `recycled` it holds an old
     /// header.
-    pub unsafe fn place<L: Header>(block: NonNull<u8>, recycled: bool, plan: Plan) -> TaskRef {
+    #[inline]
+    pub unsafe fn place<L: Header>(
+        block: NonNull<u8>,
+        recycled: bool,
+        body: Option<&'static BodyType>,
+        plan: Plan,
+    ) -> TaskRef {
         let place = block.cast::<Self>();
         let pinned = plan.pinned.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
         if recycled {
@@ -327,7 +329,7 @@ impl Task {
             task.migrations.store(0, Relaxed);
             task.tally.store(0, Relaxed);
             task.references.store(1, Relaxed);
-            task.body.set(plan.body);
+            task.body.set(body);
             task.kind.set(plan.kind);
             task.body_stage.set(0);
             if let Some(extension) = task.extension_if_any() {
@@ -339,7 +341,7 @@ impl Task {
         } else {
             let task = Self {
                 hot: Room::holding(L::Hot::new()),
-                body: Cell::new(plan.body),
+                body: Cell::new(body),
                 polls: PlainAtomicU64::new(0),
                 marks: AtomicU8::new(0),
                 own: AtomicU8::new(0),

@@ -1,9 +1,12 @@
 //! The table of processes: which are alive, and what is left of those that were.
 
 use crate::memory::BlockPool;
-use crate::task::{Header, Plan, Task, TaskRef, attribute};
+use crate::sync::panics::Defect;
+use crate::task::host::Host;
+use crate::task::{BodyType, Header, Plan, Task, TaskRef, attribute};
 use kahn_report::{Ending, Identity, Name, ProcessCounts};
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 
 /// What is kept of a process for the report.
@@ -65,13 +68,27 @@ impl Table {
         Identity::fixed(self.fixed)
     }
 
-    /// Makes the header of a new process; the body behind it is still to be written.
-    pub fn make<L: Header>(&mut self, plan: Plan) -> TaskRef {
-        let size = plan.body.map_or(size_of::<Task>(), |body| body.size);
-        let block = self.pool.take(size, plan.host.cast());
+    /// Makes the header of a new process, which `host` runs; what it runs is still to be written behind it, and is
+    /// nothing for a party outside.
+    ///
+    /// `plan` is asked for when there is memory for it: so it need not be kept in case that there is none. It must
+    /// not panic.
+    #[inline]
+    pub fn make<L: Header>(
+        &mut self,
+        host: *const Host,
+        body: Option<&'static BodyType>,
+        plan: impl FnOnce(&mut Self) -> Plan,
+    ) -> TaskRef {
+        let size = body.map_or(size_of::<Task>(), |body| body.size);
+        let block = self.pool.take(size, host.cast());
+        // The block is in use, and has no header yet.
+        let defect = Defect;
+        let plan = plan(self);
+        mem::forget(defect);
         // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
         // for a process, so a recycled one holds an old header.
-        unsafe { Task::place::<L>(block.start, block.recycled, plan) }
+        unsafe { Task::place::<L>(block.start, block.recycled, body, plan) }
     }
 
     pub(crate) fn add(&mut self, task: TaskRef) {

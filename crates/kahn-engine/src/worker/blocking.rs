@@ -1,10 +1,11 @@
 //! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
 
 use crate::scheduler::Scheduler;
+use crate::sync::panics::Defect;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::task::foreign::base_waker;
 use crate::task::{TaskRef, mark, own};
-use crate::worker::dispatch::{Defect, Worker};
+use crate::worker::dispatch::Worker;
 use crate::worker::language::{Language, Left, Probe};
 use crate::worker::request::{Park, Pause, Request};
 use crate::worker::{PATIENCE, WorkerCore};

@@ -1,6 +1,7 @@
 //! The loop of a worker: takes a process, polls it, publishes what it did, lays it to rest.
 
 use crate::scheduler::{Scheduler, WorkerSlot};
+use crate::sync::panics::Defect;
 use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
 use crate::task::foreign::{base_waker, waker_of_current};
@@ -11,7 +12,6 @@ use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::log::Ring;
 use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
-use std::io::Write as _;
 use std::ops::Deref;
 use std::task::Context;
 
@@ -36,19 +36,6 @@ impl<L: Language> Deref for Worker<L> {
 impl<L: Language> fmt::Debug for Worker<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.core.fmt(f)
-    }
-}
-
-/// Ends the program if the runtime itself panics. Processes catch their own panics; after one of
-/// ours nothing could tell which thread runs what, and the others would wait for ever on borrowed stacks.
-pub(crate) struct Defect;
-
-impl Drop for Defect {
-    fn drop(&mut self) {
-        // The panic's own message has been printed, unless it is captured.
-        let _ =
-            std::io::stderr().write_all(b"kahn: a panic in the runtime itself, please report\n");
-        std::process::abort();
     }
 }
 

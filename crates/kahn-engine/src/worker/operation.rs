@@ -48,17 +48,21 @@ impl WorkerCore {
 
     /// Starts a process that the running one has made, and that is enlisted.
     pub fn start(&self, ready: Ready) {
-        let (notes, pinned) = (ready.notes(), ready.pinned_to());
-        match self.lane_for(notes, ready.kind()) {
-            Some(lane) if !self.scheduler().is_ending() => {
-                lane.queue_hot(ready);
-                self.gives_way_to(Urgency::Usual, None);
-            }
-            _ => {
-                self.scheduler().start(ready, self.origin());
-                self.gives_way_to(Urgency::of(notes), pinned);
-            }
+        if let Some(lane) = self.lane_for(ready.notes(), ready.kind())
+            && !self.scheduler().is_ending()
+        {
+            lane.queue_hot(ready);
+            return self.gives_way_to(Urgency::Usual, None);
         }
+        self.start_elsewhere(ready);
+    }
+
+    /// The same for one that is not to stand in this worker's own lane.
+    #[inline(never)]
+    fn start_elsewhere(&self, ready: Ready) {
+        let (urgency, pinned) = (Urgency::of(ready.notes()), ready.pinned_to());
+        self.scheduler().start(ready, self.origin());
+        self.gives_way_to(urgency, pinned);
     }
 
     /// Whether a worker with nothing to do may come for what this one makes ready: then results are

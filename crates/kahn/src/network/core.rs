@@ -243,8 +243,6 @@ impl Core {
                 | plan.role.attributes()
                 | plan.attributes,
             pinned: plan.pinned,
-            host: self.scheduler.host(),
-            body: Some(body),
         }
     }
 
@@ -346,7 +344,7 @@ impl Core {
         }
         let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
         let task = self.scheduler.enlist_new(access, |table| {
-            let task = table.make::<Kahn>(plan);
+            let task = table.make::<Kahn>(self.scheduler.host(), Some(types), |_| plan);
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe { body::place(task.non_null(), body) };
             seen.give(by, task);
@@ -419,10 +417,9 @@ impl Core {
             kind: Kind::Outside,
             attributes: attribute::EFFECTS | attribute::JOINED,
             pinned: None,
-            host: self.scheduler.host(),
-            body: None,
         };
-        let task = self.scheduler.table.lock().make::<Kahn>(plan);
+        let host = self.scheduler.host();
+        let task = self.scheduler.table.lock().make::<Kahn>(host, None, |_| plan);
         seen.give(None, task);
         self.scheduler.enlist(task);
         let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Self>::clone(self);
