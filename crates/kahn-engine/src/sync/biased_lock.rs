@@ -84,6 +84,10 @@ impl<T> BiasedLock<T> {
     #[inline]
     pub fn lock_as(&self, access: Access) -> BiasedGuard<'_, T> {
         if access.is_alone() {
+            debug_assert!(
+                cfg!(loom) || !self.inside.load(Relaxed),
+                "the owner comes once at a time"
+            );
             self.inside.store(true, Relaxed);
             fences::light();
             // Relaxed: what others did was acquired when the lock was made the owner's.

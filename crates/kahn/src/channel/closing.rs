@@ -386,7 +386,7 @@ fn free(channel: ChannelRef, end: End, access: Access) {
     let began_with = channel.began_with();
     let bytes = drop_messages(channel);
     let told = channel.owner(end.peer());
-    channel.table().retire(channel, bytes, began_with);
+    channel.table().retire(channel, bytes, began_with, access);
     if let Some(task) = told {
         // SAFETY: the reference that this end had.
         unsafe { Scheduler::of(task).release(task, access) };
@@ -421,7 +421,10 @@ pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
         unsafe { channel.free_slots() };
     }
     let counted = channel.scales(End::Sender).map_or(0, |scales| scales.counted.swap(0, Relaxed));
-    counted + ChannelTable::bytes(channel.cold.slots.swap(0, Relaxed).into(), types.size)
+    // No read-modify-write: no thread changes what is not used any more.
+    let slots = channel.cold.slots.load(Relaxed);
+    channel.cold.slots.store(0, Relaxed);
+    counted + ChannelTable::bytes(slots.into(), types.size)
 }
 
 /// A process has ended: its channels end, and what it left behind is found out.

@@ -374,8 +374,11 @@ impl ChannelRef {
 
     /// The channel has no slots any more.
     fn take_slots(self) -> Slots {
+        // No read-modify-write: no thread makes any for what is not in use.
+        let growth = self.cold.growth.load(Relaxed);
+        self.cold.growth.store(ptr::null_mut(), Relaxed);
         let slots = Slots {
-            growth: self.cold.growth.swap(ptr::null_mut(), Relaxed),
+            growth,
             start: if self.has_own_slot() { ptr::null_mut() } else { self.sender.row.get() },
             capacity: self.cold.capacity.load(Relaxed),
         };

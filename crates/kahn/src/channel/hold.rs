@@ -25,7 +25,7 @@ use super::table::{ChannelTable, Plan};
 use super::weight::Weighing;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::Ordering::{Relaxed, Release};
-use kahn_engine::sync::PlainAtomicU64;
+use kahn_engine::sync::{Access, PlainAtomicU64};
 use kahn_report::{Activity, Identity, Name};
 use std::sync::OnceLock;
 
@@ -84,7 +84,7 @@ impl ChannelTable {
     /// A channel from which this process receives, and to which no process sends.
     pub(super) fn without_sender(&self, name: &'static str, task: TaskRef) -> ChannelRef {
         let label = Label { name: Name::from(name), identity: Identity::fixed(u32::MAX) };
-        let wait = self.make(Plan {
+        let plan = Plan {
             label,
             types: &const { TypeOf::<u8>::TYPE },
             capacity: 1,
@@ -93,7 +93,8 @@ impl ChannelTable {
             weighing: Weighing::Size,
             wire: None,
             is_inner: true,
-        });
+        };
+        let wait = self.make(plan, Access::Shared);
         self.graph_changes();
         // Whether it is an end that the process has to give up is for the caller to say.
         wait.side(End::Receiver).owner.store(task.as_ptr().cast_mut(), Release);

@@ -14,7 +14,8 @@ use super::wire::Wire;
 use crate::channel::digest::{DigestFn, Digests, History};
 use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
-    Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering::*, PlainAtomicU64, PlainAtomicUsize,
+    Access, Arc, AtomicBool, AtomicU64, BiasedGuard, BiasedLock, Ordering::*, PlainAtomicU64,
+    PlainAtomicUsize,
 };
 use kahn_engine::{Scheduler, TaskRef};
 use kahn_report::{Identity, MisuseKind, Name};
@@ -99,7 +100,7 @@ impl Inner {
 /// All channels of one network.
 #[derive(Debug)]
 pub(crate) struct ChannelTable {
-    inner: Mutex<Inner>,
+    inner: BiasedLock<Inner>,
     /// Bytes of slots, as the budget counts them; changed under the lock of `inner`.
     used: AtomicU64,
     /// The most that it ever was.
@@ -129,7 +130,7 @@ pub(crate) struct ChannelTable {
 impl ChannelTable {
     pub(crate) fn new() -> Self {
         Self {
-            inner: Mutex::new(Inner::default()),
+            inner: BiasedLock::new(Inner::default()),
             used: AtomicU64::new(0),
             most_used: PlainAtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
@@ -159,7 +160,7 @@ impl ChannelTable {
     }
 
     /// Makes a channel; no process knows it yet.
-    pub(crate) fn make(&self, plan: Plan) -> ChannelRef {
+    pub(crate) fn make(&self, plan: Plan, access: Access) -> ChannelRef {
         let capacities = self.capacities.get().copied().filter(|_| !plan.is_inner);
         let wanted = capacities.unwrap_or_default().of(plan.capacity);
         let capacity = wanted.max(plan.initial).clamp(1, MOST_SLOTS);
@@ -167,7 +168,7 @@ impl ChannelTable {
             Weighing::By(weigh) => Some(weigh),
             Weighing::Size | Weighing::Unknown => None,
         };
-        let mut inner = self.inner.lock();
+        let mut inner = self.inner.lock_as(access);
         let is_roomy =
             capacity >= ROOMY || plan.recorded.is_some() || weigh.is_some() || plan.wire.is_some();
         let size = if is_roomy { size_of::<RoomyChannel>() } else { size_of::<RawChannel>() };
@@ -445,8 +446,8 @@ impl ChannelTable {
 
     /// Takes a channel off the table, keeps its record and recycles its memory. `bytes` go back to
     /// the budget; the channel had `began_with` slots before it grew.
-    pub(super) fn retire(&self, channel: ChannelRef, bytes: u64, began_with: u32) {
-        let mut inner = self.inner.lock();
+    pub(super) fn retire(&self, channel: ChannelRef, bytes: u64, began_with: u32, access: Access) {
+        let mut inner = self.inner.lock_as(access);
         self.unuse_bytes(&inner, bytes);
         if channel.has_flag(flag::LISTED | flag::FAILED) {
             let last = channel.last_sender(inner.handed_on_at(channel));
@@ -501,7 +502,7 @@ impl ChannelTable {
 }
 
 /// Channels of which none is made or recycled meanwhile.
-pub(crate) struct Kept<'a>(MutexGuard<'a, Inner>);
+pub(crate) struct Kept<'a>(BiasedGuard<'a, Inner>);
 
 impl Kept<'_> {
     /// Everything that exists, the same order in every run that creates the same.

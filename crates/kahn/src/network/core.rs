@@ -187,7 +187,7 @@ impl Core {
         let digest = contents.map(DigestOf::Contents).or(written);
         let digest = digest.filter(|_| !plan.is_inner);
         let recorded = digest.filter(|_| by.is_none() || self.channels.records_all());
-        let channel = self.channels.make(Plan {
+        let how = Plan {
             label: Label { name: plan.name, identity },
             types: &const { TypeOf::<T>::TYPE },
             capacity: plan.capacity,
@@ -196,7 +196,9 @@ impl Core {
             weighing: plan.weighing.unwrap_or_else(Weighing::find::<T>),
             wire: plan.wire,
             is_inner: plan.is_inner,
-        });
+        };
+        let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+        let channel = self.channels.make(how, access);
         let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));
         sender.put_initial(plan.initial);
         if let Some((task, worker)) = by {
