@@ -43,7 +43,7 @@ impl Scheduler {
         &self,
         task: TaskRef,
         ending: &Ending,
-        counts: &ProcessCounts,
+        counts: impl Fn() -> ProcessCounts,
         is_named: bool,
         access: Access,
     ) {

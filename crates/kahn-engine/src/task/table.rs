@@ -133,24 +133,30 @@ impl Table {
 
     /// Takes an ended process off the table and keeps its record, or what it counted.
     #[inline]
-    pub(crate) fn retire(&mut self, task: TaskRef, ending: &Ending, counts: &ProcessCounts) {
+    pub(crate) fn retire(
+        &mut self,
+        task: TaskRef,
+        ending: &Ending,
+        counts: impl Fn() -> ProcessCounts,
+    ) {
         debug_assert!(task.is_listed());
         task.set_ended();
         let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
         let is_helper = task.attributes() & attribute::HELPER != 0;
         if is_helper || matters || self.ended.len() < self.limit {
-            return self.keep(task, ending, counts);
+            return self.keep(task, ending, &counts);
         }
         self.folded.0 += 1;
-        self.folded.1.add(counts);
+        self.folded.1.add(&counts());
     }
 
     #[cold]
-    fn keep(&mut self, task: TaskRef, ending: &Ending, counts: &ProcessCounts) {
+    fn keep(&mut self, task: TaskRef, ending: &Ending, counts: &impl Fn() -> ProcessCounts) {
+        let counts = counts();
         if task.attributes() & attribute::HELPER == 0 {
-            self.ended.push(task.record(Some(ending.clone()), *counts));
+            self.ended.push(task.record(Some(ending.clone()), counts));
         } else {
-            self.helped.entry(task.info().identity).or_default().add(counts);
+            self.helped.entry(task.info().identity).or_default().add(&counts);
         }
     }
 

@@ -13,6 +13,7 @@ use kahn_report::log::Ring;
 use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::task::Context;
 
 /// A thread that runs processes of one language.
@@ -20,6 +21,8 @@ use std::task::Context;
 pub struct Worker<L: Language> {
     /// First: the worker is found by its address.
     core: WorkerCore,
+    /// What all workers share of the language; the scheduler's, which the core keeps alive.
+    language: NonNull<L>,
     /// What the language keeps beside it.
     pub of: L::OfWorker,
 }
@@ -52,19 +55,24 @@ enum Rest {
 impl<L: Language> Worker<L> {
     /// Makes the worker of this index.
     pub fn new(scheduler: &Scheduler, index: usize) -> Self {
-        let core = WorkerCore::new(scheduler, index);
-        Self { core, of: scheduler.language::<L>().into() }
+        Self::around(WorkerCore::new(scheduler, index), scheduler)
     }
 
     /// A worker for the thread of one process.
     pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
-        let core = WorkerCore::dedicated(scheduler, index, parker);
-        Self { core, of: scheduler.language::<L>().into() }
+        Self::around(WorkerCore::dedicated(scheduler, index, parker), scheduler)
+    }
+
+    fn around(core: WorkerCore, scheduler: &Scheduler) -> Self {
+        let language = scheduler.language::<L>();
+        Self { core, language: NonNull::from(language), of: language.into() }
     }
 
     /// What all its workers share of the language.
+    #[inline]
     pub fn language(&self) -> &L {
-        self.scheduler().language()
+        // SAFETY: set once, before there are workers, and it stays as long as the scheduler.
+        unsafe { self.language.as_ref() }
     }
 
     // --- the loop -----------------------------------------------------------------------------
@@ -409,8 +417,9 @@ impl<L: Language> Worker<L> {
         self.set_current(None);
         self.request.set(Request::None);
         let scheduler = self.scheduler();
-        let counts = task.counts(scheduler.measures_times(), |counter| L::counted(task, counter));
+        let counts =
+            || task.counts(scheduler.measures_times(), |counter| L::counted(task, counter));
         // SAFETY: this thread holds it, and its body is gone.
-        unsafe { scheduler.retire(task, ending, &counts, is_named, self.access()) };
+        unsafe { scheduler.retire(task, ending, counts, is_named, self.access()) };
     }
 }
