@@ -370,6 +370,18 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_sizes_that_are_taken_in_turn_do_not_overlap() {
+        let mut pool = BlockPool::default();
+        let sizes = [1000, 200, 5000, 200, 1000];
+        let mut taken: Vec<_> = (0..500)
+            .map(|number| sizes[number % sizes.len()])
+            .map(|size| (pool.take(size, ptr::null()).start.addr().get(), size))
+            .collect();
+        taken.sort_unstable();
+        assert!(taken.is_sorted_by(|&(start, size), &(next, _)| start + size <= next));
+    }
+
+    #[test]
     fn a_block_may_be_larger_than_a_chunk() {
         let mut pool = BlockPool::default();
         let blocks = [0; 3].map(|_| pool.take(3 * CHUNK, ptr::null()).start);

@@ -92,6 +92,44 @@ fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
     }
 }
 
+/// What is made and ends on several workers at once is counted once each, and none takes the memory of another.
+#[test]
+fn several_processes_create_at_the_same_time() {
+    for (policy, workers) in [("stealing", 1), ("stealing", 2), ("static", 2), ("shared", 3)] {
+        let mut network = Network::new();
+        let listeners = ["first", "second", "third", "fourth"];
+        let heard: Vec<_> = (0..4_u64)
+            .zip(listeners)
+            .map(|(creator, listener)| {
+                let spawner = network.spawner();
+                let (out, sums) = network.channel::<u64>(format!("sum {creator}"));
+                let create = async move |(mut create, mut out): (Spawner<'_>, Sender<u64>)| {
+                    let mut sum = 0;
+                    for n in 0..4000 {
+                        let (answer, mut receive) = create.channel("answer");
+                        create.process("short", answer, async move |mut answer| {
+                            answer.send(creator * 10_000 + n).await;
+                        });
+                        sum += receive.recv().await.unwrap_or(0);
+                    }
+                    out.send(sum).await;
+                };
+                network.process(format!("create {creator}"), (spawner, out), create);
+                listen(&mut network, listener, sums)
+            })
+            .collect();
+        let options = Options::new().policy(kahn_laws::policy(policy)).workers(workers);
+        let report = super::schedules::run(network, options);
+        assert_eq!(report.outcome, Summary::Finished);
+        for (creator, heard) in (0..).zip(heard) {
+            assert_eq!(heard.all(), [creator * 40_000_000 + 7_998_000]);
+        }
+        assert_eq!(report.created, (16_008, 16_004));
+        assert_eq!(report.messages(), 16_004);
+        assert_eq!(report.slot_bytes.0, 0, "all slots were given back");
+    }
+}
+
 #[test]
 fn ends_are_passed_on_with_what_is_in_them() {
     everywhere(|schedule| {
