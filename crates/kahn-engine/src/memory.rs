@@ -42,7 +42,7 @@ const MOST_LOOKED_AT: usize = 64;
 pub struct BlockPool {
     /// Few, so they are searched from the first.
     classes: Vec<Class>,
-    /// Which of them a block was taken of last.
+    /// The place of the class of which a block was taken last.
     latest: usize,
     memory: Memory,
     /// Where the last few blocks ended: class, chunk, block.

@@ -68,11 +68,11 @@ impl Table {
         Identity::fixed(self.fixed)
     }
 
-    /// Makes the header of a new process, which `host` runs; what it runs is still to be written behind it, and is
-    /// nothing for a party outside.
+    /// Makes the header of a new process of `host`; its body is still to be written behind it. A party outside
+    /// has none.
     ///
-    /// `plan` is asked for when there is memory for it: so it need not be kept in case that there is none. It must
-    /// not panic.
+    /// `plan` is called when the process has its memory, so that nothing of it stands elsewhere while that is looked
+    /// for. If it panics, the program ends.
     #[inline]
     pub fn make<L: Header>(
         &mut self,

@@ -421,7 +421,7 @@ pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
         unsafe { channel.free_slots() };
     }
     let counted = channel.scales(End::Sender).map_or(0, |scales| scales.counted.swap(0, Relaxed));
-    // No read-modify-write: no thread changes what is not used any more.
+    // No read-modify-write: no other thread touches what is not used any more.
     let slots = channel.cold.slots.load(Relaxed);
     channel.cold.slots.store(0, Relaxed);
     counted + ChannelTable::bytes(slots.into(), types.size)

@@ -374,7 +374,7 @@ impl ChannelRef {
 
     /// The channel has no slots any more.
     fn take_slots(self) -> Slots {
-        // No read-modify-write: no thread makes any for what is not in use.
+        // No read-modify-write: no other thread touches what is not in use.
         let growth = self.cold.growth.load(Relaxed);
         self.cold.growth.store(ptr::null_mut(), Relaxed);
         let slots = Slots {
