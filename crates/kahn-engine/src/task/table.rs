@@ -174,7 +174,7 @@ impl Table {
         alive.retain(|task| task.attributes() & attribute::HELPER == 0);
         let alive = alive.into_iter().map(|task| task.record(None, counts(task)));
         let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
-        records.sort_by_key(|record| record.identity);
+        records.sort_by_cached_key(|record| record.identity);
         for record in records.iter_mut().filter(|_| !self.helped.is_empty()) {
             if let Some(counts) = self.helped.get(&record.identity) {
                 record.counts.add(counts);

@@ -478,7 +478,7 @@ impl ChannelTable {
         let alive = inner.all().filter(|channel| !channel.is_inner());
         let alive = alive.map(|channel| channel.record(false));
         let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
-        records.sort_by_key(|record| record.identity);
+        records.sort_by_cached_key(|record| record.identity);
         (records, inner.folded)
     }
 
