@@ -60,6 +60,8 @@ mutation channels-as-if-alone "$laws" several_processes_create channel/table.rs 
     's/lock_as\(access\)/lock_as(Access::Alone)/g'
 package=kahn-engine mutation block-of-another-class --lib blocks_of_sizes memory.rs \
     's/is_none_or\(\|class\| class\.size != size\)/is_none()/'
+package=kahn-engine mutation defect-is-survived --lib a_panic_of_the_runtime sync/panics.rs \
+    's/std::process::abort\(\);//'
 package=kahn-engine mutation pins-by-number --lib a_thread_is_pinned sync/system.rs \
     's/cores\.get\(number % cores\.len\(\)\.max\(1\)\)/Some(&number)/'
 mutation parties-close-at-once "$laws" parties_may_give_all channel/outside/party.rs \

@@ -40,9 +40,8 @@ const MOST_STOLEN: usize = 32;
 /// How long a process is left to its own worker. There is no time in a model.
 const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
 
-/// A worker that takes nothing for so long is helped by those that have other work, too. One that has
-/// looks so often into a queue of another: a look takes a line of the cache from its worker, which fetches it
-/// back.
+/// A worker that takes nothing for so long is helped by those that have other work, too. These look into the queues
+/// of others as often as that: a look takes a line of the cache from the queue's worker, which fetches it back.
 const STILL: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 
 /// A worker that asks whether it is time for that reads the clock once in so many asks at least.

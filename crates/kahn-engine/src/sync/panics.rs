@@ -97,3 +97,34 @@ impl Drop for Defect {
         std::process::abort();
     }
 }
+
+#[cfg(all(test, not(any(loom, miri))))]
+mod tests {
+    use super::*;
+    use std::env;
+    use std::process::Command;
+
+    /// In a program of its own, which is this one once more.
+    #[test]
+    fn a_panic_of_the_runtime_ends_the_program_and_says_so() {
+        const HAS_A_DEFECT: &str = "KAHN_TEST_HAS_A_DEFECT";
+        if env::var_os(HAS_A_DEFECT).is_some() {
+            let _caught = catch_unwind(|| {
+                let _defect = Defect;
+                panic!("an error of the runtime");
+            });
+            return;
+        }
+        let this = env::current_exe().expect("the system tells");
+        let name = "sync::panics::tests::a_panic_of_the_runtime_ends_the_program_and_says_so";
+        let program = Command::new(this)
+            .args(["--exact", name, "--nocapture"])
+            .env(HAS_A_DEFECT, "")
+            .output()
+            .expect("it starts");
+        assert!(!program.status.success(), "what is caught does not go on");
+        let said = String::from_utf8_lossy(&program.stderr);
+        assert!(said.contains("an error of the runtime"), "{said}");
+        assert!(said.contains("kahn: a panic in the runtime itself, please report\n"), "{said}");
+    }
+}
