@@ -119,6 +119,8 @@ package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../ka
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
 package=kahn-csp mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/worker/urgency.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
+package=kahn-csp mutation choices-wait-at-once "$csp" a_choice_that_finds_nothing choice/alternation.rs \
+    's/chosen\.is_none\(\) && !wait/false \&\& chosen.is_none() \&\& !wait/'
 package=kahn-csp mutation releases-are-done-later "$csp" what_was_dropped_outside channel/typed.rs \
     's/worker\.language\(\)\.common\(\)\.calls\.finish_releases\(worker\.scheduler\(\)\);//'
 package=kahn-csp mutation channel-keeps-nothing '--lib' a_channel_keeps channel/blocks.rs \

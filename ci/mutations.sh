@@ -284,7 +284,7 @@ mutation csp-enter-without-looking choices:: channel/attempt.rs \
 mutation csp-taken-while-entering choices::two_offers wait/select.rs \
     's/(pub\(crate\) fn settle.*?)_ => return false,/$1_ => return true,/s'
 mutation csp-woken-while-entering choices::two_offers wait/select.rs \
-    's/match seen & \(ENTERING \| PATIENT\)/match seen & PATIENT/'
+    's/if seen & ENTERING == 0 \{ Wake::Asleep/if seen \& ENTERING != u64::MAX { Wake::Asleep/'
 mutation csp-nobody-gives-way choices::two_offers wait/select.rs \
     's/&& by\.as_ptr\(\) > task\.as_ptr\(\)/&& by.as_ptr() == task.as_ptr()/'
 mutation csp-offer-taken-twice choices::a_time_out wait/select.rs \

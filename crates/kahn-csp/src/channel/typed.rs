@@ -334,7 +334,7 @@ impl<T> Channel<T> {
                 Wake::Nobody
             }
             // It waited for other things too: it runs, leaves those, and comes back to wait here.
-            Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
+            Wake::Asleep(_) | Wake::Foreign(_) | Wake::Nobody => {
                 self.meeting().hold_running(flags, slot);
                 wake
             }

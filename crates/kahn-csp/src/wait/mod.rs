@@ -19,6 +19,6 @@ pub(crate) mod select;
 pub(crate) mod waiter;
 
 pub(crate) use operation::{
-    Stage, ask_to_enter, ask_to_leave, enter_alone, enter_selected, has_turn, has_turn_at_once,
-    has_turn_unless, may_leave,
+    Stage, ask_to_enter, ask_to_leave, enter_alone, enter_selected, has_given_way, has_turn,
+    has_turn_at_once, has_turn_unless, may_leave,
 };

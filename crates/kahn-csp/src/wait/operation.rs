@@ -41,7 +41,7 @@ pub(crate) fn may_leave(task: TaskRef) -> bool {
 /// many operations, and under the policy `seeded` before each one.
 #[inline]
 pub(crate) fn has_turn(worker: &Worker, task: TaskRef, stage: &mut Stage) -> bool {
-    has_turn_at_once(worker, task) || gives_way(worker, stage)
+    has_turn_at_once(worker, task) || has_given_way(worker, stage)
 }
 
 /// The usual case of [`has_turn`].
@@ -61,8 +61,9 @@ pub(crate) fn has_turn_unless(notes: u8, worker: &Worker, task: TaskRef) -> bool
     has_turn
 }
 
+/// Whether the operation has let others go first; it does so now if it has not.
 #[cold]
-fn gives_way(worker: &Worker, stage: &mut Stage) -> bool {
+pub(crate) fn has_given_way(worker: &Worker, stage: &mut Stage) -> bool {
     if *stage == Stage::Fresh {
         *stage = Stage::Yielded;
         let is_preempted = worker.is_preempted();
@@ -136,7 +137,7 @@ pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> 
 /// The same with its select state open: another thread may want it to end while it waits, or takes it
 /// out of its wait without being where it waits.
 pub(crate) fn enter_selected(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
-    let Some(ticket) = select::open(task, false, 1) else { return Park::Moved };
+    let Some(ticket) = select::open(task, false) else { return Park::Moved };
     match enter(How::Offer { ticket, guard: 0 }) {
         Attempt::Nothing if select::settle(task) => Park::Asleep,
         _ => Park::Moved,

@@ -58,15 +58,9 @@ const FOREIGN: u64 = 4;
 const KILL: u64 = 8;
 /// Its worker has not entered it everywhere yet: the one that takes it leaves waking to that worker.
 const ENTERING: u64 = 16;
-/// It has many guards: others run before it when it is woken, so that it finds many of them ready
-/// and does not enter and leave all of them for each.
-const PATIENT: u64 = 32;
 const GUARD_SHIFT: u32 = 8;
 const GUARD: u64 = 0x00ff_ffff << GUARD_SHIFT;
 const TICKET_SHIFT: u32 = 32;
-
-/// From so many guards on an alternation lets others run first.
-const MANY_GUARDS: usize = 8;
 
 /// What identifies one wait of a process.
 pub(crate) type Ticket = u32;
@@ -89,10 +83,9 @@ fn ticket_of(offer: u64) -> Ticket {
 
 /// The process's worker: opens an offer, before it is entered anywhere. `None` if the process is
 /// to be ended.
-pub(crate) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket> {
+pub(crate) fn open(task: TaskRef, foreign: bool) -> Option<Ticket> {
     // Whether a process that waits for a foreign waker too is asleep is said by that waker's state.
     let flags = if foreign { OPEN | FOREIGN } else { OPEN | ENTERING };
-    let flags = if guards >= MANY_GUARDS { flags | PATIENT } else { flags };
     let seen = task.offer().load(Relaxed);
     debug_assert_eq!(seen & STATE, IDLE, "one offer at a time");
     let ticket = ticket_of(seen).wrapping_add(1);
@@ -112,7 +105,7 @@ pub(crate) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket
 pub(crate) fn close(task: TaskRef) -> Option<usize> {
     let mut seen = wait_while_busy(task);
     loop {
-        let next = seen & !(STATE | GUARD | FOREIGN | ENTERING | PATIENT);
+        let next = seen & !(STATE | GUARD | FOREIGN | ENTERING);
         // Also if `OPEN`: a foreign waker has resumed the process, and others may still come.
         match task.offer().compare_exchange(seen, next, AcqRel, Acquire) {
             Ok(_) if seen & STATE == TAKEN => {
@@ -230,11 +223,7 @@ fn wake_of(task: TaskRef, seen: u64) -> Wake {
         // It is left to its foreign waker too: that one decides which makes it ready.
         return Wake::foreign(task);
     }
-    match seen & (ENTERING | PATIENT) {
-        0 => Wake::Asleep(task),
-        PATIENT => Wake::Patient(task),
-        _ => Wake::Nobody,
-    }
+    if seen & ENTERING == 0 { Wake::Asleep(task) } else { Wake::Nobody }
 }
 
 /// What `BUSY` becomes.

@@ -91,8 +91,6 @@ pub(crate) enum Wake {
     Plain(TaskRef),
     /// Its offer was taken.
     Asleep(TaskRef),
-    /// The same, and others are to run before it.
-    Patient(TaskRef),
     /// It is left to its foreign waker too, of which this is a counted reference.
     Foreign(*const Foreign),
     /// Its worker runs it again by itself.
@@ -105,8 +103,6 @@ impl Wake {
         match self {
             // SAFETY: it was taken where it waited, which one thread can do.
             Self::Plain(task) | Self::Asleep(task) => worker.wake(unsafe { task.claim() }),
-            // SAFETY: as above.
-            Self::Patient(task) => worker.make_ready(unsafe { task.claim() }, Reason::Yielded),
             Self::Foreign(foreign) => wake_foreign(foreign),
             Self::Nobody => {}
         }
@@ -115,7 +111,7 @@ impl Wake {
     /// The same, of a process that waited for a claim, for another's end or in a bucket: what looks at it from
     /// outside sees that it waits no more.
     pub(crate) fn up_again(self, worker: &Worker) {
-        if let Self::Plain(task) | Self::Asleep(task) | Self::Patient(task) = self {
+        if let Self::Plain(task) | Self::Asleep(task) = self {
             Place::leave(task);
         }
         self.up(worker);
@@ -124,7 +120,7 @@ impl Wake {
     /// The same, by a thread that is no worker.
     pub(crate) fn up_from_outside(self, scheduler: &Scheduler) {
         match self {
-            Self::Plain(task) | Self::Asleep(task) | Self::Patient(task) => {
+            Self::Plain(task) | Self::Asleep(task) => {
                 // SAFETY: as for `up`.
                 let ready = unsafe { task.claim() };
                 scheduler.make_ready(Origin::Outside, ready, Reason::Woken);

@@ -261,6 +261,33 @@ fn priority_alternation_takes_the_first_that_is_ready() {
 }
 
 #[test]
+fn a_choice_that_finds_nothing_lets_those_that_are_ready_come_first() {
+    for is_first in [true, false] {
+        let urgent_was_taken = succeeds(Options::new().workers(1), async |scope| {
+            let (mut urgent_out, mut urgent) = csp::channel::<()>("urgent");
+            let (mut usual_out, mut usual) = csp::channel::<()>("usual");
+            // The one that is not taken finds the other end gone.
+            let sends_urgently = async move {
+                let _ = urgent_out.send(()).await;
+            };
+            let sends_as_usual = async move {
+                let _ = usual_out.send(()).await;
+            };
+            if is_first {
+                scope.spawn("urgent", sends_urgently);
+                scope.spawn("usual", sends_as_usual);
+            } else {
+                scope.spawn("usual", sends_as_usual);
+                scope.spawn("urgent", sends_urgently);
+            }
+            // If it waited at once, the one that runs first would be taken.
+            matches!(csp::pri((urgent.recv(), usual.recv())).await, OneOf2::First(Ok(())))
+        });
+        assert!(urgent_was_taken, "the urgent one runs first: {is_first}");
+    }
+}
+
+#[test]
 fn with_one_worker_and_a_seed_choices_are_repeatable_and_seeds_differ() {
     let choices = |policy: &str, seed| {
         succeeds(Options::new().workers(1).policy(policy_named(policy)).seed(seed), async |scope| {
