@@ -57,7 +57,7 @@ mutation pins-processes "$laws" a_pinned_worker_starts ../../kahn-engine/src/sch
 package=kahn-csp mutation pins-calls "$csp" a_blocking_call_of_a_pinned network/helpers.rs \
     's/builder\.spawn\(unpinned\((move \|\| this\.work\(number\))\)\)/builder.spawn($1)/'
 mutation channels-as-if-alone "$laws" several_processes_create channel/table.rs \
-    's/lock_as\(access\)/lock_as(Access::Alone)/g'
+    's/lock_as\(access\)/lock_as(Access::ALONE)/g'
 package=kahn-engine mutation block-of-another-class --lib blocks_of_sizes memory.rs \
     's/is_none_or\(\|class\| class\.size != size\)/is_none()/'
 package=kahn-engine mutation defect-is-survived --lib a_panic_of_the_runtime sync/panics.rs \
@@ -119,6 +119,8 @@ package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../ka
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
 package=kahn-csp mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/worker/urgency.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
+package=kahn-csp mutation fork-is-nobody "$csp" a_process_that_joins_forks sharing/phases.rs \
+    's/state\.enrol\(task\.as_ptr\(\)\)/state.enrol(ptr::null())/'
 package=kahn-csp mutation choices-wait-at-once "$csp" a_choice_that_finds_nothing choice/alternation.rs \
     's/chosen\.is_none\(\) && !wait/false \&\& chosen.is_none() \&\& !wait/'
 package=kahn-csp mutation releases-are-done-later "$csp" what_was_dropped_outside channel/typed.rs \

@@ -118,11 +118,15 @@ package=kahn-engine mutation lock-owned-without-a-light-fence biased_lock:: sync
 package=kahn-engine mutation lock-taken-away-without-a-heavy-fence biased_lock:: sync/biased_lock.rs \
     's/fences::heavy\(\);//'
 package=kahn-engine mutation lock-taken-away-without-waiting biased_lock:: sync/biased_lock.rs \
-    's/while self\.inside\.load\(Acquire\) \{/while false {/'
+    's/while self\.inside\[owner\]\.load\(Acquire\) \{/while false {/'
 package=kahn-engine mutation lock-left-relaxed biased_lock:: sync/biased_lock.rs \
-    's/(self\.lock\.inside\.store\(false, )Release/$1Relaxed/'
+    's/(inside\.store\(false, )Release/$1Relaxed/'
 package=kahn-engine mutation lock-not-taken-away biased_lock:: sync/biased_lock.rs \
-    's/self\.take_away\(\);//'
+    's/self\.take_away\(owner\);//'
+package=kahn-engine mutation lock-not-taken-from-workers biased_lock::workers sync/biased_lock.rs \
+    's/owner != NONE && owner != comes/owner != NONE \&\& comes >= OWNERS/'
+package=kahn-engine mutation lock-owners-inside-together biased_lock::workers sync/biased_lock.rs \
+    's/self\.inside\.get\(access\.owner\(\)\)/self.inside.first()/;s/self\.inside\[owner\]/self.inside[0]/'
 package=kahn-engine mutation oldest-taken-without-exchange bias:: queue/deque.rs \
     's/if !access\.is_alone\(\) \{/if false {/'
 

@@ -60,7 +60,7 @@ pub(crate) fn in_network<A: Send, B: Send>(
 ) -> (Exchange<A, B>, Exchange<B, A>) {
     let channel = Channel::<()>::new(common, name, 0);
     let gate = &channel.meeting().gate;
-    gate.unlock(gate.lock(Access::Shared) | flag::EXCHANGE);
+    gate.unlock(gate.lock(Access::SHARED) | flag::EXCHANGE);
     (
         Exchange { channel, side: Side::Sender, types: PhantomData },
         Exchange { channel, side: Side::Receiver, types: PhantomData },

@@ -327,7 +327,7 @@ impl Rendezvous {
     #[cfg(not(loom))]
     pub(crate) fn begin(&self, network: u32, label: Label) {
         let flags = label.flags();
-        self.gate.lock(Access::Shared);
+        self.gate.lock(Access::SHARED);
         self.network.set(network);
         self.met.store(0, Relaxed);
         self.users.iter().for_each(|user| user.store(ptr::null_mut(), Relaxed));
@@ -338,7 +338,7 @@ impl Rendezvous {
 
     /// Ends the channel: what looks at the block finds no process. Its buffer is left.
     pub(crate) fn end(&self) -> Option<NonNull<BufferHead>> {
-        self.gate.lock(Access::Shared);
+        self.gate.lock(Access::SHARED);
         let buffer = self.buffer();
         self.network.set(NO_NETWORK);
         // SAFETY: behind the gate, and no end exists any more.

@@ -117,7 +117,7 @@ impl Word {
 
     /// The same for a thread that is no party; `None` if the word is left.
     pub(crate) fn lock_to_look(&self) -> Option<u32> {
-        let flags = self.lock(Access::Shared);
+        let flags = self.lock(Access::SHARED);
         (flags & LEFT == 0).then_some(flags)
     }
 
@@ -125,7 +125,7 @@ impl Word {
     /// forgotten, and the flags of both sides are struck out.
     pub(crate) fn lock_after_the_run(&self, sides: u32) -> u32 {
         loop {
-            let seen = self.lock(Access::Shared);
+            let seen = self.lock(Access::SHARED);
             if seen & LEFT == 0 {
                 return seen;
             }

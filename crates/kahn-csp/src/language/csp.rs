@@ -14,7 +14,7 @@ pub(crate) type Worker = kahn_engine::Worker<Csp>;
 /// How what a worker does is seen by other threads; a thread without a worker is one of the others.
 #[inline]
 pub(crate) fn access_of(worker: Option<&Worker>) -> Access {
-    worker.map_or(Access::Shared, |worker| worker.access())
+    worker.map_or(Access::SHARED, |worker| worker.access())
 }
 
 /// The language of communicating processes: what channels and the like know of their network.

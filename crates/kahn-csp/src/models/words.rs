@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::channel::word::{FIRST_FLAG, LEFT, Word};
-use kahn_engine::sync::{Access::Shared, Arc, Cell, thread};
+use kahn_engine::sync::{Access::SHARED, Arc, Cell, thread};
 
 /// A release may come on another thread beside the receiver itself, and find nothing that is held.
 #[test]

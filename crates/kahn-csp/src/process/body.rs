@@ -70,7 +70,7 @@ impl Join {
 
     /// Whether a process waits here.
     pub(crate) fn has(&self, task: TaskRef) -> bool {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock(Access::SHARED);
         let has = self.waiter.get().is_some_and(|waiter| waiter.task == task);
         self.gate.unlock(flags);
         has

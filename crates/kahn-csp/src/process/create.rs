@@ -44,7 +44,7 @@ where
 {
     let types = &const { Type::<F, End<F::Output>, Join>::FORKED };
     let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
-    let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+    let access = by.map_or(Access::SHARED, |(_, worker)| worker.access());
     let task = core.scheduler.enlist_new(access, |table| {
         let task = make(core, table, process, by, types);
         let spawned = Spawned { site, draw: Cell::new(0) };
@@ -58,18 +58,19 @@ where
     Forked::new(task, Arc::clone(&core.common), take)
 }
 
-/// Creates a process that runs by itself.
+/// Creates a process that runs by itself. `code` makes its code for the process, which is not alive yet, with the table
+/// of processes locked: it may go behind a gate, and may not panic.
 pub(super) fn create_detached<F>(
     core: &Core,
     process: Process,
     site: &'static Location<'static>,
     by: (TaskRef, &Worker),
-    code: F,
+    code: impl FnOnce(TaskRef) -> F,
 ) where
     F: Future<Output = Option<BoxError>> + Send,
 {
     if !body::fits::<F>() {
-        return create_detached_boxed(core, process, site, by, Box::pin(code));
+        return create_detached_boxed(core, process, site, by, |task| Box::pin(code(task)));
     }
     create_detached_boxed(core, process, site, by, code);
 }
@@ -79,7 +80,7 @@ fn create_detached_boxed<F>(
     process: Process,
     site: &'static Location<'static>,
     by: (TaskRef, &Worker),
-    code: F,
+    code: impl FnOnce(TaskRef) -> F,
 ) where
     F: Future<Output = Option<BoxError>> + Send,
 {
@@ -88,7 +89,7 @@ fn create_detached_boxed<F>(
         let task = make(core, table, process, Some(by), types);
         let spawned = Spawned { site, draw: Cell::new(0) };
         // SAFETY: the block was made for this type of body, a moment ago.
-        unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code) };
+        unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code(task)) };
         task
     });
     begin(task, Some(by.1));

@@ -140,7 +140,7 @@ impl<R> Forked<R> {
         let result = unsafe { (self.take)(task.non_null()) };
         let result = result.map_err(|failed| failed.of(&task.info().name));
         // SAFETY: the reference that the handle had.
-        unsafe { Scheduler::of(task).release(task, Access::Shared) };
+        unsafe { Scheduler::of(task).release(task, Access::SHARED) };
         Some(result)
     }
 }
@@ -169,11 +169,11 @@ impl<R> Drop for Forked<R> {
 unsafe fn give_up_at(task: *const (), _worker: Option<&Worker>, _is_over: Over<'_>) {
     // SAFETY: said by the caller.
     let task = unsafe { TaskRef::from_ptr_unchecked(task.cast_mut().cast()) };
-    if body::join_of(task).detach(Access::Shared) {
+    if body::join_of(task).detach(Access::SHARED) {
         Core::of(task).drop_result(task);
     }
     // SAFETY: the reference that the handle had.
-    unsafe { Scheduler::of(task).release(task, Access::Shared) };
+    unsafe { Scheduler::of(task).release(task, Access::SHARED) };
 }
 
 /// A wait for the end of a process; made by [`Forked::join`].

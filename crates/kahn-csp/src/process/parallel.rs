@@ -7,6 +7,8 @@ use crate::sharing::barrier::Barrier;
 use kahn_engine::task::ProcessResult;
 use kahn_report::Name;
 use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
 
 /// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of [branches](Branch).
 ///
@@ -214,7 +216,7 @@ impl<'env> Scope<'env> {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     pub fn forks(&self, name: impl Into<Name>) -> Forks<'env> {
-        Forks { scope: *self, barrier: Barrier::of_forks(name.into()) }
+        Forks { scope: PhantomData, barrier: Barrier::of_forks(name.into()) }
     }
 }
 
@@ -239,7 +241,7 @@ impl<'env> Scope<'env> {
 /// ```
 #[derive(Clone)]
 pub struct Forks<'env> {
-    scope: Scope<'env>,
+    scope: PhantomData<Scope<'env>>,
     /// Every fork is enrolled, and resigns at its end; the waiter comes last.
     barrier: Barrier,
 }
@@ -276,12 +278,14 @@ impl<'env> Forks<'env> {
     where
         F: Future<Output: ProcessResult> + Send + 'env,
     {
-        let enrolled = self.barrier.for_fork();
-        self.scope.spawn(process, async move {
-            enrolled.is_mine();
-            let result = code.await;
-            drop(enrolled);
-            result
+        let enrols = self.barrier.enrols_forks();
+        Scope::<'env>::spawn_for(process.into(), Location::caller(), |fork| {
+            let enrolled = enrols(fork);
+            async move {
+                let result = code.await;
+                drop(enrolled);
+                result
+            }
         });
     }
 

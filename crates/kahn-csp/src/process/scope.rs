@@ -5,6 +5,7 @@ use crate::network::core::Core;
 use crate::process::create::{create, create_detached};
 use crate::process::forked::Forked;
 use crate::process::placement::Priority;
+use kahn_engine::TaskRef;
 use kahn_engine::task::ProcessResult;
 use kahn_report::{BoxError, Name};
 use std::fmt;
@@ -225,10 +226,21 @@ impl<'env> Scope<'env> {
     where
         F: Future<Output: ProcessResult> + Send + 'env,
     {
-        let site = Location::caller();
+        Self::spawn_for(process.into(), Location::caller(), |_| code);
+    }
+
+    /// Creates a process whose code is made for it.
+    #[inline]
+    pub(super) fn spawn_for<F>(
+        process: Process,
+        site: &'static Location<'static>,
+        code: impl FnOnce(TaskRef) -> F,
+    ) where
+        F: Future<Output: ProcessResult> + Send + 'env,
+    {
         let (worker, task) = running::maker("a process");
-        let code = Checked { code };
-        create_detached(Core::of_worker(worker), process.into(), site, (task, worker), code);
+        let code = |task| Checked { code: code(task) };
+        create_detached(Core::of_worker(worker), process, site, (task, worker), code);
     }
 
     /// Creates a process whose result is to be had.

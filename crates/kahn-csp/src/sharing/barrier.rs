@@ -85,28 +85,21 @@ impl Barrier {
         Self::enrolled(Phases::create(running::common("a scope of forks"), name, true))
     }
 
-    /// Says that this handle is with the process that runs, for explanations.
-    pub(crate) fn is_mine(&self) {
-        if let Some((worker, task)) = Worker::running_in(self.phases.network) {
-            self.phases.belongs_to(self.member, task, worker.access());
-        }
-    }
-
-    /// A clone for a fork, made by the process that has this handle.
+    /// What makes clones for forks, by the process that has this handle.
     ///
     /// # Panics
     /// Panics outside of a process of the barrier's network.
-    pub(crate) fn for_fork(&self) -> Self {
-        let phases = self.phases;
+    pub(crate) fn enrols_forks(&self) -> impl FnOnce(TaskRef) -> Self + use<> {
+        let (phases, own) = (self.phases, self.member);
         let (worker, task) = running::in_network(phases.network, "a barrier");
-        Self { member: phases.enrol_beside(self.member, task, worker.access()), phases }
+        move |fork| Self { member: phases.enrol_beside((own, task), fork, worker.access()), phases }
     }
 
     /// Makes a barrier before a model runs, with so many handles.
     #[cfg(all(test, loom))]
     pub(crate) fn for_model(common: &Arc<Common>, count: usize) -> Vec<Self> {
         let phases = Phases::create(common, "barrier".into(), false);
-        let handle = |_| Self { member: phases.enrol(Access::Shared), phases };
+        let handle = |_| Self { member: phases.enrol(Access::SHARED), phases };
         (0..count).map(handle).collect()
     }
 

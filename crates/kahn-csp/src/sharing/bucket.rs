@@ -130,7 +130,7 @@ impl Drop for Inner {
 /// The name of a bucket that may be gone, if a process waits in it.
 pub(crate) fn name_if_in(registry: &Registry, bucket: *const (), task: TaskRef) -> Option<Name> {
     registry.look(bucket.cast::<Inner>(), |inner| {
-        let flags = inner.gate.lock(Access::Shared);
+        let flags = inner.gate.lock(Access::SHARED);
         let mut waiting = inner.lists().0.iter();
         let name = waiting.any(|w| w.waiter.task == task).then(|| inner.name.clone());
         inner.gate.unlock(flags);

@@ -116,7 +116,7 @@ impl Queue {
 
     /// How often it was claimed, and which process holds it.
     pub(crate) fn state(&self) -> Held {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock(Access::SHARED);
         let is_held = flags & HELD != 0 && self.is_exclusive;
         let holder = Some(self.holder.get()).filter(|_| is_held);
         let state = Held { claims: self.claims.get(), holder };
@@ -126,7 +126,7 @@ impl Queue {
 
     /// Whether a process waits here.
     pub(crate) fn has(&self, task: TaskRef) -> bool {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock(Access::SHARED);
         let mut next = self.first.get();
         let mut has = false;
         // SAFETY: what is in the queue is pinned, and leaves it behind the gate.

@@ -120,11 +120,11 @@ struct State {
 }
 
 impl State {
-    fn enrol(&mut self) -> Member {
+    /// `task`: whose it is, if that is known.
+    fn enrol(&mut self, task: *const Task) -> Member {
         self.enrolled += 1;
         self.handles += 1;
-        let new =
-            Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
+        let new = Enrolment { task, is_enrolled: true, came_for: NEVER, place: u32::MAX };
         if let Some(member) = self.free.pop() {
             self.members[member as usize] = new;
             return member;
@@ -221,26 +221,24 @@ impl Phases {
 
     pub(super) fn enrol(&self, access: Access) -> Member {
         let flags = self.gate.lock(access);
-        let member = self.state().enrol();
+        let member = self.state().enrol(ptr::null());
         self.gate.unlock(flags + ONE);
         member
     }
 
-    /// Enrols one more, and notes whose the enrolment of the one is that makes it.
-    pub(super) fn enrol_beside(&self, member: Member, task: TaskRef, access: Access) -> Member {
+    /// Enrols a process, and notes whose the enrolment is of the one that makes it.
+    pub(super) fn enrol_beside(
+        &self,
+        (member, maker): (Member, TaskRef),
+        task: TaskRef,
+        access: Access,
+    ) -> Member {
         let flags = self.gate.lock(access);
         let state = self.state();
-        state.members[member as usize].task = task.as_ptr();
-        let new = state.enrol();
+        state.members[member as usize].task = maker.as_ptr();
+        let new = state.enrol(task.as_ptr());
         self.gate.unlock(flags + ONE);
         new
-    }
-
-    /// Notes whose an enrolment is, before the process has come.
-    pub(super) fn belongs_to(&self, member: Member, task: TaskRef, access: Access) {
-        let flags = self.gate.lock(access);
-        self.state().members[member as usize].task = task.as_ptr();
-        self.gate.unlock(flags);
     }
 
     /// Takes a handle off; `true` if it was the last.
@@ -448,7 +446,7 @@ impl Phases {
 
     /// The phase, and the processes that have not come yet: null for an enrolment that was not used.
     pub(crate) fn missing(&self) -> (u64, Vec<*const Task>) {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock(Access::SHARED);
         let phase = self.phase();
         let has_come = |member: &Enrolment| member.came_for == phase;
         let members = self.state().members.iter();
@@ -460,7 +458,7 @@ impl Phases {
 
     /// Whether a process waits here.
     pub(crate) fn has(&self, task: TaskRef) -> bool {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock(Access::SHARED);
         let state = self.state();
         let has =
             state.waiters.has(task) || state.selecting.iter().any(|selected| selected.task == task);

@@ -452,6 +452,7 @@ fn a_process_that_joins_forks_is_told_which_have_not_ended() {
     says(&texts, &[told, "`digger`", "`builder`", "a clone of the scope that no process has used"]);
     for text in texts {
         let line = text.lines().find(|line| line.contains(told)).expect("said above");
+        assert!(line.contains("`digger`") && line.contains("`builder`"), "{line}");
         assert!(!line.contains("`quick`") && !line.contains("never came"), "{line}");
     }
 }

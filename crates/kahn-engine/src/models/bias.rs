@@ -91,7 +91,7 @@ impl Model {
     fn thief(self: &Arc<Self>) -> Thief {
         thief(self, |model, taken| {
             let _thief = model.bias.come();
-            model.processes.run(model.queue.take(Access::Shared), taken);
+            model.processes.run(model.queue.take(Access::SHARED), taken);
         })
     }
 }

@@ -21,7 +21,7 @@ impl Model {
     }
 
     fn pop(&self, taken: &mut Vec<usize>) -> bool {
-        self.processes.run(self.deque.pop(Access::Shared), taken)
+        self.processes.run(self.deque.pop(Access::SHARED), taken)
     }
 
     fn thief(self: &Arc<Self>, attempts: usize) -> Thief {

@@ -24,7 +24,7 @@ impl Model {
     }
 
     fn take(&self, queue: &Fifo, taken: &mut Vec<usize>) -> bool {
-        self.processes.run(queue.take(Access::Shared), taken)
+        self.processes.run(queue.take(Access::SHARED), taken)
     }
 
     /// Takes one by one.

@@ -81,7 +81,7 @@ impl Bias {
     #[inline(always)]
     pub(crate) fn section<R>(&self, take: impl FnOnce(Access) -> R) -> R {
         if self.alone {
-            return take(Access::Alone);
+            return take(Access::ALONE);
         }
         self.inside.store(true, Relaxed);
         fences::light();

@@ -184,7 +184,7 @@ impl<T: Item> Deque<T> {
 impl<T: Item> Drop for Deque<T> {
     fn drop(&mut self) {
         if mem::needs_drop::<T>() {
-            while self.pop(Access::Alone).is_some() {}
+            while self.pop(Access::ALONE).is_some() {}
         }
     }
 }

@@ -63,7 +63,7 @@ impl<T: Item> HotEnd<T> {
 
     /// Takes the item that was put there last.
     pub fn pop(&self) -> Option<T> {
-        self.deque.pop(Access::Shared)
+        self.deque.pop(Access::SHARED)
     }
 
     /// Takes the item that has been there longest.

@@ -164,7 +164,7 @@ impl Fifo {
                 // Beyond `back`: no thread looks there yet.
                 self.slot(back.wrapping_add(number - 1)).set(task, stamp);
             }
-            if victim.advance(front, size, Access::Shared) {
+            if victim.advance(front, size, Access::SHARED) {
                 // Release: as in `push`.
                 self.back.store(back.wrapping_add(size - 1), Release);
                 return taken(first).map(|first| (first, size));

@@ -311,7 +311,7 @@ impl Lane {
         let may_come = self.is_still(now) && !self.rate.is_backed_off(now);
         let front = if may_come && self.has_front() {
             let _thief = self.as_thief();
-            self.front.take(Access::Shared).map(Ready::new)
+            self.front.take(Access::SHARED).map(Ready::new)
         } else {
             None
         };

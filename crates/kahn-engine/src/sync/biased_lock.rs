@@ -1,40 +1,53 @@
 //! A lock that one thread has for itself as long as no other comes.
 //!
-//! The only worker takes it a million times a second, and a thread that looks at the run
+//! One worker takes it a million times a second, and another worker, or a thread that looks at the run,
 //! once in a while. So the lock is *owned* by that worker, which takes it without a read-modify-write, and
-//! a thread that comes takes it away first.
+//! a thread that comes takes it away first. Any of the first workers may own it, nearly [`OWNERS`] of them.
 //!
-//! | step | the owner, alone | any other thread |
+//! | step | the owner | any other thread |
 //! |---|---|---|
-//! | 1 | `inside` = 1 | locks the mutex |
-//! | 2 | light fence | `owned`? 0, heavy fence, spins while `inside` is 1 (Acquire) |
-//! | 3 | `owned`? does what it wants; else leaves and goes the other way | does what it wants |
+//! | 1 | its `inside` = 1 | locks the mutex |
+//! | 2 | light fence | `owner` is another? none, heavy fence, spins while the `inside` of that one is 1 (Acquire) |
+//! | 3 | `owner` is itself? does what it wants; else `inside` = 0, and goes the other way | does what it wants |
 //! | 4 | `inside` = 0 (Release) | unlocks the mutex |
 //!
-//! `owned` is written by the one that has the mutex: 0 by step 2, 1 by the owner when it has come
-//! [`QUIET`] times and found that no other had. The race to fear: both do what they want at once. Then the
-//! owner saw 1 after its fence, and the other saw `inside` at 0 after its own; but whichever fence
+//! `owner` is written by the one that has the mutex: none by step 2, itself by a worker that has come
+//! [`QUIET`] times in a row. So none but a worker itself makes it the owner, and its `inside` is written by none
+//! but itself: what one does that was the owner until just now touches nothing of the next.
+//!
+//! The race to fear: both do what they want at once. Then the
+//! owner saw itself after its fence, and the other saw `inside` at 0 after its own; but whichever fence
 //! comes first, the thread behind the second sees what the first did before: either the owner
-//! sees 0, or the other sees 1 and waits. What was done inside is handed over by the
+//! sees that it is none, or the other sees 1 and waits. What was done inside is handed over by the
 //! Release of `inside`, and back by the mutex, which the owner took when it made the lock its own.
 //!
 //! Between 1 and 4 the owner waits for nothing that needs this lock, so the other waits for a moment only.
 //! Where the system has no such fences (`system::fences`), the lock is never owned, and not before it has set them up.
 
 use super::system::fences;
-use super::{Access, AtomicBool, Mutex, MutexGuard, Ordering::*, PlainAtomicU32, pause};
+use super::{
+    Access, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering::*, PlainAtomicU32,
+    PlainAtomicUsize, pause,
+};
+use std::array;
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-/// So often the owner finds that no other has come, before the lock is its own.
+/// So often a worker comes, and no other thread meanwhile, before the lock is its own.
 const QUIET: u32 = if cfg!(loom) { 1 } else { 1024 };
+/// Of so many workers each may own a lock: those with the smallest numbers.
+pub(super) const OWNERS: usize = if cfg!(loom) { 3 } else { 64 };
+/// No thread owns it.
+const NONE: usize = usize::MAX;
 
 /// A lock that one thread has for itself as long as no other comes. See the module.
 pub struct BiasedLock<T> {
-    inside: AtomicBool,
-    owned: AtomicBool,
-    /// How often the owner has come since another did; behind the mutex.
+    owner: AtomicUsize,
+    inside: [AtomicBool; OWNERS],
+    /// What came last, and how often it has come since another did; behind the mutex.
+    last: PlainAtomicUsize,
     quiet: PlainAtomicU32,
     mutex: Mutex<()>,
     value: UnsafeCell<T>,
@@ -45,7 +58,7 @@ unsafe impl<T: Send> Sync for BiasedLock<T> {}
 
 impl<T> fmt::Debug for BiasedLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BiasedLock").field("owned", &self.owned).finish_non_exhaustive()
+        f.debug_struct("BiasedLock").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
 
@@ -53,8 +66,9 @@ impl<T> fmt::Debug for BiasedLock<T> {
 #[must_use = "the lock is held as long as this lives"]
 pub struct BiasedGuard<'a, T> {
     lock: &'a BiasedLock<T>,
-    /// None for the owner, which is inside.
-    mutex: Option<MutexGuard<'a, ()>>,
+    /// The owner's that is inside; a thread that is not has the mutex.
+    inside: Option<&'a AtomicBool>,
+    mutex: MaybeUninit<MutexGuard<'a, ()>>,
 }
 
 impl<T: fmt::Debug> fmt::Debug for BiasedGuard<'_, T> {
@@ -67,8 +81,9 @@ impl<T> BiasedLock<T> {
     /// Makes a lock that no thread owns.
     pub fn new(value: T) -> Self {
         Self {
-            inside: AtomicBool::new(false),
-            owned: AtomicBool::new(false),
+            owner: AtomicUsize::new(NONE),
+            inside: array::from_fn(|_| AtomicBool::new(false)),
+            last: PlainAtomicUsize::new(NONE),
             quiet: PlainAtomicU32::new(0),
             mutex: Mutex::new(()),
             value: UnsafeCell::new(value),
@@ -77,53 +92,51 @@ impl<T> BiasedLock<T> {
 
     /// Locks it, as any thread may.
     pub fn lock(&self) -> BiasedGuard<'_, T> {
-        self.lock_with_others(Access::Shared)
+        self.lock_with_others(Access::SHARED)
     }
 
-    /// Locks it. What is [alone](Access::Alone) is the owner: one thread, or several that hand that on.
+    /// Locks it as a thread that may be the owner. What is [alone](Access::ALONE) is one: a thread, or several that
+    /// hand that on.
     #[inline]
     pub fn lock_as(&self, access: Access) -> BiasedGuard<'_, T> {
-        if access.is_alone() {
-            debug_assert!(
-                cfg!(loom) || !self.inside.load(Relaxed),
-                "the owner comes once at a time"
-            );
-            self.inside.store(true, Relaxed);
+        if let Some(inside) = self.inside.get(access.owner()) {
+            debug_assert!(cfg!(loom) || !inside.load(Relaxed), "the owner comes once at a time");
+            inside.store(true, Relaxed);
             fences::light();
             // Relaxed: what others did was acquired when the lock was made the owner's.
-            if self.owned.load(Relaxed) {
-                return BiasedGuard { lock: self, mutex: None };
+            if self.owner.load(Relaxed) == access.owner() {
+                let mutex = MaybeUninit::uninit();
+                return BiasedGuard { lock: self, inside: Some(inside), mutex };
             }
-            self.inside.store(false, Relaxed);
+            inside.store(false, Relaxed);
         }
         self.lock_with_others(access)
     }
 
     #[inline(never)]
     fn lock_with_others(&self, access: Access) -> BiasedGuard<'_, T> {
-        let mutex = self.mutex.lock();
-        if access.is_alone() {
-            let quiet = self.quiet.load(Relaxed) + 1;
-            self.quiet.store(quiet % QUIET, Relaxed);
-            if quiet == QUIET && fences::are_there() {
-                self.owned.store(true, Relaxed);
-            }
-        } else {
-            self.quiet.store(0, Relaxed);
-            if self.owned.load(Relaxed) {
-                self.take_away();
-            }
+        let mutex = MaybeUninit::new(self.mutex.lock());
+        let (owner, comes) = (self.owner.load(Relaxed), access.owner());
+        if owner != NONE && owner != comes {
+            self.take_away(owner);
         }
-        BiasedGuard { lock: self, mutex: Some(mutex) }
+        let is_again = self.last.load(Relaxed) == comes;
+        let quiet = if is_again { self.quiet.load(Relaxed) + 1 } else { 1 };
+        self.last.store(comes, Relaxed);
+        self.quiet.store(quiet % QUIET, Relaxed);
+        if quiet == QUIET && comes < OWNERS && fences::are_there() {
+            self.owner.store(comes, Relaxed);
+        }
+        BiasedGuard { lock: self, inside: None, mutex }
     }
 
     #[cold]
-    fn take_away(&self) {
-        self.owned.store(false, Relaxed);
+    fn take_away(&self, owner: usize) {
+        self.owner.store(NONE, Relaxed);
         fences::heavy();
         let mut spins = 0;
         // Acquire pairs with the Release of the owner that leaves.
-        while self.inside.load(Acquire) {
+        while self.inside[owner].load(Acquire) {
             pause(&mut spins);
         }
     }
@@ -150,9 +163,11 @@ impl<T> DerefMut for BiasedGuard<'_, T> {
 impl<T> Drop for BiasedGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.mutex.is_none() {
+        match self.inside {
             // Release pairs with the Acquire of a thread that takes the lock away.
-            self.lock.inside.store(false, Release);
+            Some(inside) => inside.store(false, Release),
+            // SAFETY: a thread that is not inside has the mutex, which is let go once.
+            None => unsafe { self.mutex.assume_init_drop() },
         }
     }
 }

@@ -88,7 +88,7 @@ macro_rules! short_lock {
             fn lock_slowly(&self) -> $flags {
                 let mut spins = 0;
                 loop {
-                    if let Some(flags) = self.try_lock(Access::Shared) {
+                    if let Some(flags) = self.try_lock(Access::SHARED) {
                         return flags;
                     }
                     pause(&mut spins);

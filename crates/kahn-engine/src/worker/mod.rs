@@ -206,7 +206,7 @@ impl WorkerCore {
             takes_alone: run_queues
                 .and_then(|queues| queues.lane(index))
                 .is_some_and(Lane::is_alone),
-            access: Cell::new(Access::alone_if(settings.solo)),
+            access: Cell::new(if settings.solo { Access::ALONE } else { Access::of_worker(index) }),
             counts: settings.accounting != Accounting::Off,
             lifo: Cell::new(Lifo::of(
                 run_queues.is_some_and(|queues| queues.have_lifo_slots) && !settings.threads,
@@ -233,7 +233,7 @@ impl WorkerCore {
             lane: None,
             takes_alone: false,
             drives: false,
-            access: Cell::new(Access::Shared),
+            access: Cell::new(Access::SHARED),
             ..Self::new(scheduler, index)
         }
     }
@@ -260,7 +260,7 @@ impl WorkerCore {
     /// that was written without read-modify-writes.
     #[inline]
     pub fn leave_single_threaded_mode(&self) {
-        self.access.set(Access::Shared);
+        self.access.set(Access::of_worker(self.index));
     }
 
     /// Its place among the workers.

@@ -213,8 +213,8 @@ impl WorkerCore {
         }
         // Without thieves, nothing is asked of the lane before what stands in the LIFO slot is taken.
         if self.takes_alone {
-            let kept = Self::take_lifo_at(slot, Access::Alone);
-            return kept.or_else(|| self.lane()?.take(Access::Alone));
+            let kept = Self::take_lifo_at(slot, Access::ALONE);
+            return kept.or_else(|| self.lane()?.take(Access::ALONE));
         }
         self.take_at_hand()
     }
@@ -246,7 +246,7 @@ impl WorkerCore {
             return None;
         }
         let next = if self.takes_alone {
-            lane.rotate(task, Access::Alone)?
+            lane.rotate(task, Access::ALONE)?
         } else {
             let next = lane.section(|access| lane.rotate(task, access))?;
             self.scheduler().invite(self.index());

@@ -67,10 +67,10 @@ pub(crate) fn hand_over(
     to: TaskRef,
 ) {
     let is_sender = end == End::Sender;
-    let access = from.map_or(Access::Shared, |(_, worker)| worker.access());
+    let access = from.map_or(Access::SHARED, |(_, worker)| worker.access());
     // No other process closes an end or hands one on if both are the giver's, which runs and is not dead.
     let has_both = from.is_some_and(|(from, _)| channel.owner(end.peer()) == Some(from));
-    let of_gate = if has_both { Access::Alone } else { access };
+    let of_gate = if has_both { Access::ALONE } else { access };
     let is_within = !is_sender && channel.before(channel.receiver.local.get()) > 0;
     if is_within {
         // The channel stays on the table, for its receiver is the giver's.
@@ -344,7 +344,7 @@ fn shut(channel: ChannelRef, end: End, task: TaskRef, access: Access, last: Opti
 /// The receiver of a channel is dead: the sender need not wait for it, and is not observed by it.
 /// Called by the resolver, under its lock, for receivers that are parked for good.
 pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
-    let lost = channel.with_gate(Access::Shared, |gate| {
+    let lost = channel.with_gate(Access::SHARED, |gate| {
         if channel.has_flag(flag::DEAD_END) || gate.is_closed(End::Receiver) {
             return false;
         }
@@ -353,7 +353,7 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
             && let Some(sender) = channel.owner(End::Sender)
         {
             if sender.attributes() & attribute::LINK == 0 {
-                prune::lose_observer(sender, Access::Shared);
+                prune::lose_observer(sender, Access::SHARED);
             } else if let Some(foreign) = sender.foreign_if_any() {
                 // It tells the writer's rank, and stays: its end is that of a process that has not left.
                 foreign.wake();

@@ -94,7 +94,7 @@ impl ChannelTable {
             wire: None,
             is_inner: true,
         };
-        let wait = self.make(plan, Access::Shared);
+        let wait = self.make(plan, Access::SHARED);
         self.graph_changes();
         // Whether it is an end that the process has to give up is for the caller to say.
         wait.side(End::Receiver).owner.store(task.as_ptr().cast_mut(), Release);

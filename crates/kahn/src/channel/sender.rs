@@ -88,7 +88,7 @@ impl<T: Send> Sender<T> {
         // SAFETY: as above.
         unsafe { messages.set_len(0) };
         // No process waits yet.
-        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), Access::Shared);
+        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), Access::SHARED);
     }
 
     /// Returns the channel's name.

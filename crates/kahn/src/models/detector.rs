@@ -66,13 +66,13 @@ impl Round {
         let channel = self.before(index);
         self.tasks[index].state().waits_at.store(channel.waiting_at(End::Receiver), Release);
         let seen = channel.seen(End::Sender);
-        channel.word(End::Sender).park(seen, Access::Shared) == Park::Asleep
+        channel.word(End::Sender).park(seen, Access::SHARED) == Park::Asleep
     }
 
     /// Process `index` sends one message more; `true` if that took its receiver over.
     fn send(&self, index: usize) -> bool {
         let word = self.channels[index].word(End::Sender);
-        word.publish(word.load().count() + 1, Access::Shared) == Moved::Wake
+        word.publish(word.load().count() + 1, Access::SHARED) == Moved::Wake
     }
 
     /// All but one process wait, and that goes round, so many steps: the one that is awake wakes the next

@@ -71,7 +71,7 @@ impl Pair {
 fn park(task: TaskRef, channel: ChannelRef) {
     task.state().waits_at.store(channel.waiting_at(End::Receiver), Release);
     let word = channel.word(End::Sender);
-    assert_eq!(word.park(word.load(), Access::Shared), Park::Asleep, "there is no message");
+    assert_eq!(word.park(word.load(), Access::SHARED), Park::Asleep, "there is no message");
 }
 
 /// The second is a process with a thread of its own, and waits for a waker of another library.
@@ -104,7 +104,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
 fn who_is_woken_from_outside_may_wake_others() {
     check(3, || {
         woken_from_outside(|second, pair| {
-            let moved = pair.there.word(End::Sender).publish(1, Access::Shared);
+            let moved = pair.there.word(End::Sender).publish(1, Access::SHARED);
             assert_eq!(moved, Moved::Wake);
             // The thread that runs the first from now on.
             Scheduler::of(second).activity.wake();

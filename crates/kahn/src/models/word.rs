@@ -86,17 +86,17 @@ impl Channel {
                     }
                     if state.done - state.published >= self.period {
                         state.published = state.done;
-                        wake(own.publish(state.done, Access::Shared), peer, ready);
+                        wake(own.publish(state.done, Access::SHARED), peer, ready);
                     }
                 };
                 match stop {
                     Stop::Ended => {
                         state.has_ended = true;
-                        wake(own.close(state.done, Access::Shared), peer, ready);
+                        wake(own.close(state.done, Access::SHARED), peer, ready);
                     }
                     Stop::Wait(_) if state.published != state.done => {
                         state.published = state.done;
-                        wake(own.publish(state.done, Access::Shared), peer, ready);
+                        wake(own.publish(state.done, Access::SHARED), peer, ready);
                     }
                     Stop::Wait(_) => {}
                 }
@@ -105,7 +105,7 @@ impl Channel {
             match stop {
                 Stop::Ended => return,
                 Stop::Wait(seen) => {
-                    if peers.park(seen, Access::Shared) == Park::Asleep {
+                    if peers.park(seen, Access::SHARED) == Park::Asleep {
                         return;
                     }
                 }
@@ -226,7 +226,7 @@ fn a_party_that_cancels_is_not_woken_as_well() {
             })
         };
         touch(&state);
-        let parked = word.park(seen, Access::Shared) == Park::Asleep;
+        let parked = word.park(seen, Access::SHARED) == Park::Asleep;
         let cancelled = parked && word.unpark(Word::parked(seen));
         if cancelled || !parked {
             touch(&state);

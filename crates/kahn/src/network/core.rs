@@ -197,7 +197,7 @@ impl Core {
             wire: plan.wire,
             is_inner: plan.is_inner,
         };
-        let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+        let access = by.map_or(Access::SHARED, |(_, worker)| worker.access());
         let channel = self.channels.make(how, access);
         let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));
         sender.put_initial(plan.initial);
@@ -344,7 +344,7 @@ impl Core {
         {
             worker.leave_single_threaded_mode();
         }
-        let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+        let access = by.map_or(Access::SHARED, |(_, worker)| worker.access());
         let task = self.scheduler.enlist_new(access, |table| {
             let task = table.make::<Kahn>(self.scheduler.host(), Some(types), |_| plan);
             // SAFETY: the block was made for this type of body, a moment ago.

@@ -338,7 +338,7 @@ impl Party {
             prune::note_over(self.task);
             let counts = scheduler.counts_of(self.task);
             // SAFETY: it has no body, and the party ends once.
-            unsafe { scheduler.retire(self.task, &ending, || counts, false, Access::Shared) };
+            unsafe { scheduler.retire(self.task, &ending, || counts, false, Access::SHARED) };
             scheduler.rest();
         }
     }
