@@ -500,6 +500,8 @@ impl Process {
     /// # Examples
     ///
     /// ```
+    /// # #[cfg(feature = "wire")]
+    /// # {
     /// use kahn::{Channel, Network, Process};
     ///
     /// let mut network = Network::new();
@@ -512,6 +514,7 @@ impl Process {
     /// // On one rank it says nothing.
     /// network.run()?;
     /// assert_eq!(sum.take(), Some(45));
+    /// # }
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn rank(mut self, rank: usize) -> Self {
