@@ -260,7 +260,10 @@ impl WorkerCore {
     /// that was written without read-modify-writes.
     #[inline]
     pub fn leave_single_threaded_mode(&self) {
-        self.access.set(Access::of_worker(self.index));
+        // One for the thread of one process is no other's; its index may be another's, too.
+        if self.solo() {
+            self.access.set(Access::of_worker(self.index));
+        }
     }
 
     /// Its place among the workers.

@@ -131,6 +131,42 @@ fn several_processes_create_at_the_same_time() {
 }
 
 #[test]
+fn threads_create_beside_workers() {
+    for workers in [1, 2, 3] {
+        let mut network = Network::new();
+        let listeners = ["first", "second", "third"];
+        let heard: Vec<_> = (0..3_u64)
+            .zip(listeners)
+            .map(|(creator, listener)| {
+                let spawner = network.spawner();
+                let (out, sums) = network.channel::<u64>(format!("sum {creator}"));
+                let create = move |(mut create, mut out): (Spawner<'_>, Sender<u64>)| {
+                    let (answer, mut receive) = create.channel("answer of a thread");
+                    create.blocking("thread", answer, |mut answer| answer.send_blocking(1));
+                    let mut sum: u64 = receive.recv_blocking().unwrap_or(0);
+                    for n in 0..2000 {
+                        let (answer, mut receive) = create.channel("answer");
+                        create.process("short", answer, async move |mut answer| {
+                            answer.send(creator * 10_000 + n).await;
+                        });
+                        sum += receive.recv_blocking().unwrap_or(0);
+                    }
+                    out.send_blocking(sum);
+                };
+                network.blocking(format!("create {creator}"), (spawner, out), create);
+                listen(&mut network, listener, sums)
+            })
+            .collect();
+        let report = super::schedules::run(network, Options::new().workers(workers));
+        assert_eq!(report.outcome, Summary::Finished);
+        for (creator, heard) in (0..).zip(heard) {
+            assert_eq!(heard.all(), [creator * 20_000_000 + 1_999_001]);
+        }
+        assert_eq!(report.created, (6009, 6006));
+    }
+}
+
+#[test]
 fn ends_are_passed_on_with_what_is_in_them() {
     everywhere(|schedule| {
         let mut network = Network::new();
