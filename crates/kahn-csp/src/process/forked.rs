@@ -134,13 +134,13 @@ impl<R> Forked<R> {
     }
 
     /// The process has ended, and its result is ours.
-    pub(crate) fn take(&mut self) -> Option<Result<R, Failed>> {
+    pub(crate) fn take(&mut self, access: Access) -> Option<Result<R, Failed>> {
         let task = self.task.take()?;
         // SAFETY: it has ended, this is its only handle, and `take` was made for its type.
         let result = unsafe { (self.take)(task.non_null()) };
         let result = result.map_err(|failed| failed.of(&task.info().name));
         // SAFETY: the reference that the handle had.
-        unsafe { Scheduler::of(task).release(task, Access::SHARED) };
+        unsafe { Scheduler::of(task).release(task, access) };
         Some(result)
     }
 }
@@ -229,6 +229,7 @@ unsafe impl<R> Operation for Joining<R> {
 
     fn result(&mut self, worker: &Worker) -> Option<Self::Output> {
         let join = body::join_of(self.child());
-        if join.has_ended() && join.leave(worker.access()) { self.handle.take() } else { None }
+        let access = worker.access();
+        if join.has_ended() && join.leave(access) { self.handle.take(access) } else { None }
     }
 }

@@ -15,7 +15,7 @@ use crate::run::options::{Announcement, Options};
 use crate::wait::place::Place;
 use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
 use kahn_engine::scheduler::Elapsed;
-use kahn_engine::sync::{Arc, Mutex, Ordering::*};
+use kahn_engine::sync::{Access, Arc, Mutex, Ordering::*};
 use kahn_engine::{Scheduler, WorkerCore};
 use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
 use std::panic::Location;
@@ -180,7 +180,7 @@ where
     core.common.calls.end();
     drop(attached);
     blocks::clear_buffers(&core.common);
-    let result = first.take();
+    let result = first.take(Access::SHARED);
     core.drop_results();
     if let Some(Err(failed)) = &result
         && failed.panicked
