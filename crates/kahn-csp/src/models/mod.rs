@@ -31,7 +31,7 @@ use crate::run::execute::new_core;
 use crate::run::handle::Handle;
 use crate::sharing::barrier::Barrier;
 use kahn_engine::model::{self, Own};
-use kahn_engine::sync::{Arc, thread};
+use kahn_engine::sync::{Access, Arc, thread};
 use kahn_engine::{Config, TaskRef, ThreadSet};
 use std::panic::Location;
 // Not one of loom's: it is no part of the model.
@@ -192,7 +192,7 @@ impl Driven {
 
     /// What a process returned.
     fn result<R>(&self, mut process: Forked<R>) -> R {
-        let result = process.take().expect("taken once");
+        let result = process.take(Access::SHARED).expect("taken once");
         result.expect("the process finished")
     }
 

@@ -2,16 +2,16 @@
 
 use super::check;
 use crate::channel::word::{FIRST_FLAG, LEFT, Word};
-use kahn_engine::sync::{Access::SHARED, Arc, Cell, thread};
+use kahn_engine::sync::{Access, Arc, Cell, thread};
 
 /// A release may come on another thread beside the receiver itself, and find nothing that is held.
 #[test]
 fn a_lock_that_changes_nothing_takes_nothing_back() {
     check(3, || {
         let word = Arc::new(Word::new(0));
-        assert!(word.leave(FIRST_FLAG, Shared));
+        assert!(word.leave(FIRST_FLAG, Access::SHARED));
         let released = Arc::clone(&word);
-        let releases = thread::spawn(move || released.unlock(released.lock(Shared)));
+        let releases = thread::spawn(move || released.unlock(released.lock(Access::SHARED)));
         assert_eq!(word.look(), LEFT | FIRST_FLAG);
         word.clear(0);
         releases.join().expect("it does not panic");
@@ -25,7 +25,7 @@ fn what_was_forgotten_is_struck_out() {
     const BUFFER: u32 = FIRST_FLAG << 1;
     check(3, || {
         let channel = Arc::new(Behind(Word::new(BUFFER), Cell::new(0), Default::default()));
-        assert!(channel.0.leave_if(BUFFER, FIRST_FLAG, Shared));
+        assert!(channel.0.leave_if(BUFFER, FIRST_FLAG, Access::SHARED));
         let comes = |channel: &Behind| {
             let flags = channel.0.lock_after_the_run(FIRST_FLAG);
             assert_eq!(flags, BUFFER, "nothing waits there, and the buffer is as it was");
@@ -54,10 +54,10 @@ impl Behind {
         let Self(word, count, brought) = self;
         brought[side].set(1);
         loop {
-            if word.leave(FIRST_FLAG << side, Shared) {
+            if word.leave(FIRST_FLAG << side, Access::SHARED) {
                 return false;
             }
-            let flags = word.lock(Shared);
+            let flags = word.lock(Access::SHARED);
             if flags & LEFT != 0 {
                 assert_eq!(brought[1 - side].get(), 1);
                 count.set(count.get() + 1);
