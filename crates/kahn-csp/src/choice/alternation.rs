@@ -2,7 +2,7 @@
 //!
 //! | stage | what | leaves by |
 //! |---|---|---|
-//! | look | tries the guards in order; the process is entered nowhere, so no thread can take it | a guard is ready → finish; at the first time → give way; else → wait |
+//! | look | tries the guards in order; the process is entered nowhere, so no thread can take it | a guard is ready → finish; the first time → give way; else → wait |
 //! | give way | the others that are ready run first | its next turn → look |
 //! | wait | the worker opens the select state and enters the process at every guard | a partner takes the select state; a foreign waker |
 //! | leave | the select state is closed and the process is taken out everywhere | a guard was chosen → finish; else → look |

@@ -61,8 +61,8 @@ pub(crate) fn has_turn_unless(notes: u8, worker: &Worker, task: TaskRef) -> bool
     has_turn
 }
 
-/// Whether the operation has let others go first; it does so now if it has not.
-#[cold]
+/// Whether the operation has given way to others; it does so now if it has not.
+#[inline(never)]
 pub(crate) fn has_given_way(worker: &Worker, stage: &mut Stage) -> bool {
     if *stage == Stage::Fresh {
         *stage = Stage::Yielded;

@@ -2,7 +2,7 @@
 //!
 //! One worker takes it a million times a second, and another worker, or a thread that looks at the run,
 //! once in a while. So the lock is *owned* by that worker, which takes it without a read-modify-write, and
-//! a thread that comes takes it away first. Any of the first workers may own it, nearly [`OWNERS`] of them.
+//! a thread that comes takes it away first. What is alone may own it, and the workers with the smallest numbers: [`OWNERS`] in all.
 //!
 //! | step | the owner | any other thread |
 //! |---|---|---|
@@ -37,7 +37,7 @@ use std::ops::{Deref, DerefMut};
 
 /// So often a worker comes, and no other thread meanwhile, before the lock is its own.
 const QUIET: u32 = if cfg!(loom) { 1 } else { 1024 };
-/// Of so many workers each may own a lock: those with the smallest numbers.
+/// So many may own a lock: what is alone, and the workers with the smallest numbers.
 pub(super) const OWNERS: usize = if cfg!(loom) { 3 } else { 64 };
 /// No thread owns it.
 const NONE: usize = usize::MAX;
@@ -166,7 +166,7 @@ impl<T> Drop for BiasedGuard<'_, T> {
         match self.inside {
             // Release pairs with the Acquire of a thread that takes the lock away.
             Some(inside) => inside.store(false, Release),
-            // SAFETY: a thread that is not inside has the mutex, which is let go once.
+            // SAFETY: a thread that is not inside has the mutex, which is unlocked once.
             None => unsafe { self.mutex.assume_init_drop() },
         }
     }
