@@ -308,7 +308,7 @@ mutation csp-claim-without-keeping offers::a_claim_or sharing/claim.rs \
 mutation csp-foreign-asked-late offers::a_partner_and wait/select.rs \
     's/if seen & FOREIGN != 0 \{/if task.offer().load(Acquire) \& FOREIGN != 0 {/'
 mutation csp-claim-freed-under-waiters places::a_claim_goes sharing/claim.rs \
-    's/return \(flags, wake\);/return (flags & !HELD, wake);/'
+    's/(self\.give_to\(task\);\s*self\.gate\.unlock\(flags)\)/$1 & !HELD)/'
 mutation csp-failure-without-a-handle places::a_failure run/hooks.rs \
     's/if matches!\(ending, Ending::Finished\) \{/if false {/'
 mutation csp-end-before-the-joiner places::the_joiner process/body.rs \

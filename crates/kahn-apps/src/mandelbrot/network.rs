@@ -127,7 +127,17 @@ impl Film {
                 (frame, row, job)
             };
             let (bytes, sum) = match yields {
-                Yield::Pixel => self.compute_giving_way(job).await,
+                Yield::Pixel => {
+                    let height = job.height();
+                    let (mut bytes, mut sum) = (Vec::with_capacity(2 * self.width as usize), 0);
+                    for column in 0..self.width {
+                        let count = job.pixel(column, self.width, height);
+                        bytes.extend(colour_and_sign(count));
+                        sum += u64::from(count);
+                        csp::yield_now().await;
+                    }
+                    (bytes, sum)
+                }
                 Yield::Row => {
                     csp::yield_now().await;
                     job.compute(self.width)
@@ -139,19 +149,6 @@ impl Film {
             tell(&mut results, Harvest::Row(row)).await?;
             tell(&mut results, Harvest::Pixels { bytes, sum }).await?;
         }
-    }
-
-    /// Computes a row, and gives way after each pixel.
-    async fn compute_giving_way(self, job: Row) -> (Vec<u8>, u64) {
-        let height = job.height();
-        let (mut bytes, mut sum) = (Vec::with_capacity(2 * self.width as usize), 0);
-        for column in 0..self.width {
-            let count = job.pixel(column, self.width, height);
-            bytes.extend(colour_and_sign(count));
-            sum += u64::from(count);
-            csp::yield_now().await;
-        }
-        (bytes, sum)
     }
 
     /// Puts rows together to frames.

@@ -100,9 +100,9 @@ pub(crate) unsafe trait Operation {
     #[inline]
     fn park(&self, worker: &Worker, task: TaskRef) -> Park {
         if Self::IS_SELECTED {
-            return wait::enter_selected(task, |how| self.enter(worker, task, how));
+            return wait::enter_selected(task, move |how| self.enter(worker, task, how));
         }
-        wait::enter_alone(task, |how| self.enter(worker, task, how))
+        wait::enter_alone(task, move |how| self.enter(worker, task, how))
     }
 
     /// Takes the process out of where it is entered, if it is. Without a worker the caller runs no

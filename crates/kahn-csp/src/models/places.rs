@@ -99,7 +99,7 @@ fn a_failure_is_told_once_whenever_the_handle_goes() {
         });
         let _ = model.process(1, "holder".into(), async move { drop(child) });
         model.run();
-        let records = model.core.scheduler.records();
+        let records = model.core.scheduler.take_records();
         let failed =
             records.iter().filter(|record| matches!(record.ending, Some(Ending::Failed(_))));
         assert_eq!(failed.count() + model.core.unheard.lock().len(), 1);

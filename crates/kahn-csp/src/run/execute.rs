@@ -13,7 +13,7 @@ use crate::run::channels;
 use crate::run::handle::Handle;
 use crate::run::options::{Announcement, Options};
 use crate::wait::place::Place;
-use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
+use kahn_engine::run::{RunPlan, end_what_is_left, outline, process_report, take_listed};
 use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Access, Arc, Mutex, Ordering::*};
 use kahn_engine::{Scheduler, WorkerCore};
@@ -222,7 +222,7 @@ fn report(core: &Core, met: &Ended, elapsed: Elapsed) -> Report {
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
-    let records = listed(&core.scheduler, cannot_run);
+    let records = take_listed(&core.scheduler, cannot_run);
     let mut failures: Vec<_> = records
         .iter()
         .filter_map(|record| match &record.ending {

@@ -144,7 +144,7 @@ impl Queue {
     }
 
     /// Takes it if it is free; else enters the process, if told to.
-    #[inline]
+    #[inline(always)]
     fn claim(&self, access: Access, task: TaskRef, enter: Option<(&Queued, How)>) -> Attempt {
         let flags = self.gate.lock(access);
         if flags & HELD == 0 {
@@ -194,26 +194,39 @@ impl Queue {
     /// Hands it to the first that waits.
     pub(crate) fn release(&self, worker: Option<&Worker>) {
         let flags = self.gate.lock(access_of(worker));
-        let (flags, wake) = self.hand_on(flags);
-        self.gate.unlock(flags);
-        if let Some(worker) = worker {
-            wake.up_again(worker);
-        }
-    }
-
-    /// Behind the gate, which stays locked.
-    fn hand_on(&self, flags: u32) -> (u32, Wake) {
         // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
         while let Some(first) = unsafe { self.first.get().as_ref() } {
             let waiter = first.waiter().expect("what is in the queue waits");
             self.unlink(first);
-            let Some(wake) = waiter.take() else { continue };
-            first.granted.set(true);
-            self.give_to(waiter.task);
-            return (flags, wake);
+            // Apart, for most wait for this alone.
+            if waiter.how == How::Plain {
+                return self.hand_to(first, Wake::Plain(waiter.task), waiter.task, flags, worker);
+            }
+            if let Some(wake) = waiter.take() {
+                return self.hand_to(first, wake, waiter.task, flags, worker);
+            }
         }
         self.places.set(self.places.get() + 1);
-        (flags & !HELD, Wake::Nobody)
+        self.gate.unlock(flags & !HELD);
+    }
+
+    /// Behind the gate, which is open when this returns: hands it to a process that has been taken out of
+    /// the queue.
+    #[inline(always)]
+    fn hand_to(
+        &self,
+        queued: &Queued,
+        wake: Wake,
+        task: TaskRef,
+        flags: u32,
+        worker: Option<&Worker>,
+    ) {
+        queued.granted.set(true);
+        self.give_to(task);
+        self.gate.unlock(flags);
+        if let Some(worker) = worker {
+            wake.up_again(worker);
+        }
     }
 
     /// A process does not wait any more, and keeps what it was given.
@@ -379,6 +392,7 @@ impl<E> Claiming<'_, E> {
         &self.shared.inner.queue
     }
 
+    #[inline(always)]
     fn claim(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
         let enter = enter.map(|how| (&self.queued, how));
         let attempt = self.queue().claim(worker.access(), task, enter);
@@ -411,11 +425,17 @@ unsafe impl<'a, E> Operation for Claiming<'a, E> {
         Awaited::of("claim", &self.queue().name, At::Place(self.place()))
     }
 
-    #[inline]
-    fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
-        self.queue().gate.peek() & HELD == 0 && self.claim(worker, task, None) == Attempt::Done
+    #[inline(always)]
+    fn may_be_ready(&self) -> bool {
+        self.queue().gate.peek() & HELD == 0
     }
 
+    #[inline]
+    fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
+        self.may_be_ready() && self.claim(worker, task, None) == Attempt::Done
+    }
+
+    #[inline(always)]
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
         self.claim(worker, task, Some(how))
     }

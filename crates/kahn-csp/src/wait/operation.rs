@@ -136,6 +136,7 @@ pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> 
 
 /// The same with its select state open: another thread may want it to end while it waits, or takes it
 /// out of its wait without being where it waits.
+#[inline(never)]
 pub(crate) fn enter_selected(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
     let Some(ticket) = select::open(task, false) else { return Park::Moved };
     match enter(How::Offer { ticket, guard: 0 }) {

@@ -28,8 +28,10 @@ const KIND: usize = 7;
 pub(crate) const RECEIVE: usize = 1;
 pub(crate) const SEND: usize = 2;
 pub(crate) const SIDE_BELOW_FLAG: u32 = 2;
+const ALTERNATION: usize = 3;
+const BARRIER: usize = 4;
 /// Those of places that the one that ends the wait notes as [left](Place::leave).
-const CLAIM: usize = 4;
+const CLAIM: usize = 5;
 const JOIN: usize = 6;
 const BUCKET: usize = 7;
 /// How far a kind of place that was left stands above the bits of kinds, which are none then.
@@ -53,9 +55,9 @@ impl Place {
         let (pointer, kind) = match self {
             Self::Receive(pointer) => (pointer, RECEIVE),
             Self::Send(pointer) => (pointer, SEND),
-            Self::Alternation(pointer) => (pointer, 3),
+            Self::Alternation(pointer) => (pointer, ALTERNATION),
             Self::Claim(pointer) => (pointer, CLAIM),
-            Self::Barrier(pointer) => (pointer, 5),
+            Self::Barrier(pointer) => (pointer, BARRIER),
             Self::Join(pointer) => (pointer, JOIN),
             Self::Bucket(pointer) => (pointer, BUCKET),
             // No place is at the address of nothing.
@@ -94,7 +96,7 @@ impl Place {
     pub(crate) fn leave(task: TaskRef) {
         // Relaxed: the caller owns the process, which said where it waits before that.
         let kind = task.waits_at().load(Relaxed).addr() & KIND;
-        if matches!(kind, CLAIM | JOIN | BUCKET) {
+        if kind >= CLAIM {
             let woken = std::ptr::without_provenance_mut(kind << WOKEN);
             task.waits_at().store(woken, Relaxed);
         }
@@ -110,9 +112,9 @@ impl Place {
     /// What a log is told of the kinds of places that are no channel, each where it stands for it.
     pub(crate) fn log_kinds(log: &dyn Log) {
         let kinds = [
-            (3, "a choice"),
+            (ALTERNATION, "a choice"),
+            (BARRIER, "a barrier"),
             (CLAIM, "a claim"),
-            (5, "a barrier"),
             (JOIN, "a join"),
             (BUCKET, "a bucket"),
         ];
@@ -129,9 +131,9 @@ impl Place {
         Some(match packed.addr() & KIND {
             RECEIVE => Self::Receive(pointer),
             SEND => Self::Send(pointer),
-            3 => Self::Alternation(pointer),
+            ALTERNATION => Self::Alternation(pointer),
             CLAIM => Self::Claim(pointer),
-            5 => Self::Barrier(pointer),
+            BARRIER => Self::Barrier(pointer),
             JOIN => Self::Join(pointer),
             BUCKET if pointer.is_null() => Self::Sleep,
             BUCKET => Self::Bucket(pointer),

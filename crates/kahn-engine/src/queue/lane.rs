@@ -191,10 +191,17 @@ impl Lane {
     }
 
     /// Owner: at the hot end, or in the queue if that is full.
+    #[inline]
     pub(crate) fn queue_hot(&self, ready: Ready) {
         if let Err(task) = self.hot.push(ready.into_task()) {
-            self.queue_cold(Ready::new(task));
+            self.queue_behind(task);
         }
+    }
+
+    /// Owner: in the queue, for the deque is full.
+    #[cold]
+    fn queue_behind(&self, task: TaskRef) {
+        self.queue_cold(Ready::new(task));
     }
 
     /// Owner: the same, for many.

@@ -13,6 +13,6 @@ mod outline;
 mod plan;
 mod schedule;
 
-pub use outline::{end_what_is_left, listed, outline, process_report};
+pub use outline::{end_what_is_left, outline, process_report, take_listed};
 pub use plan::{Refused, RunPlan};
 pub use schedule::Schedule;

@@ -49,11 +49,11 @@ pub fn outline(scheduler: &Scheduler, elapsed: Elapsed) -> Report {
     }
 }
 
-/// The records of all processes that the report lists. `nothing_can_run` says that the verdict was
+/// Takes the records of all processes that the report lists. `nothing_can_run` says that the verdict was
 /// given because nothing can go on: what was left over then has not ended, whether a thread unwound
 /// or a future was dropped in the end.
-pub fn listed(scheduler: &Scheduler, nothing_can_run: bool) -> Vec<ProcessRecord> {
-    let mut records = scheduler.records();
+pub fn take_listed(scheduler: &Scheduler, nothing_can_run: bool) -> Vec<ProcessRecord> {
+    let mut records = scheduler.take_records();
     if nothing_can_run {
         for record in &mut records {
             record.ending.take_if(|ending| matches!(ending, Ending::Stopped));

@@ -45,8 +45,8 @@ impl Scheduler {
         }
     }
 
-    /// The same, if this worker has something that another would find.
-    #[inline]
+    /// The same, if this worker has something that another would find. Asked where a worker sleeps.
+    #[inline(never)]
     pub(crate) fn invite(&self, by: usize) {
         if self.has_free_core()
             && self.searching.load(Relaxed) == 0

@@ -89,8 +89,8 @@ impl Scheduler {
         task.counts(self.measures_times(), |counter| (self.tag.counted)(task, counter))
     }
 
-    /// The records of all listed processes, ended or not, in the order of their identities.
-    pub fn records(&self) -> Vec<ProcessRecord> {
-        self.table.lock().records(|task| self.counts_of(task))
+    /// Takes the records of all listed processes, ended or not, in the order of their identities.
+    pub fn take_records(&self) -> Vec<ProcessRecord> {
+        self.table.lock().take_records(|task| self.counts_of(task))
     }
 }

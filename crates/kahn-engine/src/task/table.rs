@@ -168,12 +168,15 @@ impl Table {
         unsafe { self.pool.give(task.non_null().cast()) };
     }
 
-    /// The records of all listed processes, ended or not, in the order of their identities.
-    pub(crate) fn records(&self, counts: impl Fn(TaskRef) -> ProcessCounts) -> Vec<ProcessRecord> {
+    /// Takes the records of all listed processes, ended or not, in the order of their identities.
+    pub(crate) fn take_records(
+        &mut self,
+        counts: impl Fn(TaskRef) -> ProcessCounts,
+    ) -> Vec<ProcessRecord> {
+        let mut records = mem::take(&mut self.ended);
         let mut alive = self.all();
         alive.retain(|task| task.attributes() & attribute::HELPER == 0);
-        let alive = alive.into_iter().map(|task| task.record(None, counts(task)));
-        let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
+        records.extend(alive.into_iter().map(|task| task.record(None, counts(task))));
         records.sort_by_cached_key(|record| record.identity);
         for record in records.iter_mut().filter(|_| !self.helped.is_empty()) {
             if let Some(counts) = self.helped.get(&record.identity) {

@@ -62,7 +62,7 @@ impl<L: Language> Worker<L> {
         times.idle.store(times.idle.load(Relaxed) + (now - since), Relaxed);
         if found.is_some() {
             // This worker no longer looks: another may.
-            self.scheduler().invite(self.index());
+            self.invite();
         }
         found
     }

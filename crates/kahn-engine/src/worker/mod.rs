@@ -78,6 +78,8 @@ pub struct WorkerCore {
     run_queues: Option<NonNull<RunQueues>>,
     /// The scheduler's, without the way there.
     first: NonNull<AtomicUsize>,
+    /// How many workers sleep while each core has one that does not; of the configuration.
+    surplus: usize,
     /// What the engine's own queues leave to this worker alone.
     lane: Option<NonNull<Lane>>,
     /// Whether no other thread takes anything from that, or from the LIFO slot.
@@ -202,6 +204,7 @@ impl WorkerCore {
             slot: slot.map_or(ptr::null(), ptr::from_ref),
             run_queues: run_queues.map(NonNull::from),
             first: NonNull::from(&scheduler.first),
+            surplus: config.map_or(usize::MAX, |config| config.surplus),
             lane: run_queues.and_then(|queues| queues.lane(index)).map(NonNull::from),
             takes_alone: run_queues
                 .and_then(|queues| queues.lane(index))
@@ -319,6 +322,15 @@ impl WorkerCore {
     pub(crate) fn first(&self) -> &AtomicUsize {
         // SAFETY: `self.scheduler` keeps it alive.
         unsafe { self.first.as_ref() }
+    }
+
+    /// Wakes a sleeping worker, if there is a core for it, for what this one has and would run itself.
+    #[inline(always)]
+    pub(crate) fn invite(&self) {
+        // Relaxed: a hint, as for `Scheduler::invite`.
+        if self.scheduler().sleepers.count(Relaxed) > self.surplus {
+            self.scheduler().invite(self.index());
+        }
     }
 
     /// What the engine's own queues leave to this worker.

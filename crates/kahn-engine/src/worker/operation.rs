@@ -11,22 +11,27 @@ use kahn_report::Ending;
 impl WorkerCore {
     /// Makes a process ready.
     pub fn make_ready(&self, ready: Ready, reason: Reason) {
-        let scheduler = self.scheduler();
-        if let Some(lane) = self.lane_for(ready.notes(), ready.kind()) {
-            match reason {
-                Reason::Yielded => lane.queue_cold(ready),
-                Reason::Woken | Reason::New | Reason::Preempted => lane.queue_hot(ready),
-            }
-            self.has_queued(lane);
-            return;
+        let Some(lane) = self.lane_for(ready.notes(), ready.kind()) else {
+            return self.make_ready_elsewhere(ready, reason);
+        };
+        match reason {
+            Reason::Yielded => lane.queue_cold(ready),
+            Reason::Woken | Reason::New | Reason::Preempted => lane.queue_hot(ready),
         }
+        self.has_queued(lane);
+    }
+
+    /// The same for one that is not to stand in this worker's own lane.
+    #[inline(never)]
+    fn make_ready_elsewhere(&self, ready: Ready, reason: Reason) {
         if self.is_dedicated() || ready.kind() != Kind::Pooled {
-            return scheduler.make_ready(self.origin(), ready, reason);
+            return self.scheduler().make_ready(self.origin(), ready, reason);
         }
         // Before it is where others take it from.
         let (urgency, pinned) = (Urgency::of(ready.notes()), ready.pinned_to());
+        let scheduler = self.scheduler();
         scheduler.notify(scheduler.push(Origin::Worker(self.index()), ready, reason));
-        scheduler.invite(self.index());
+        self.invite();
         self.gives_way_to(urgency, pinned);
     }
 
@@ -41,7 +46,7 @@ impl WorkerCore {
     #[inline]
     pub(crate) fn has_queued(&self, lane: &Lane) {
         if !lane.is_alone() {
-            self.scheduler().invite(self.index());
+            self.invite();
         }
         self.gives_way_to(Urgency::Usual, None);
     }

@@ -249,7 +249,7 @@ impl WorkerCore {
             lane.rotate(task, Access::ALONE)?
         } else {
             let next = lane.section(|access| lane.rotate(task, access))?;
-            self.scheduler().invite(self.index());
+            self.invite();
             next
         };
         slot.steps.store(step, Relaxed);
@@ -263,7 +263,7 @@ impl WorkerCore {
             Some(lane) if task.notes() & own::APART == 0 => {
                 lane.queue_cold(Ready::new(task));
                 if !lane.is_alone() {
-                    self.scheduler().invite(self.index());
+                    self.invite();
                 }
             }
             _ => self.make_ready(Ready::new(task), Reason::Yielded),

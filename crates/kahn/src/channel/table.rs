@@ -20,6 +20,7 @@ use kahn_engine::sync::{
 use kahn_engine::{Scheduler, TaskRef};
 use kahn_report::{Identity, MisuseKind, Name};
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
@@ -471,13 +472,13 @@ impl ChannelTable {
         unsafe { inner.pool.give(channel.non_null().cast()) };
     }
 
-    /// The records of all listed channels, in the order of their identities, and the sums of the
+    /// Takes the records of all listed channels, in the order of their identities, and the sums of the
     /// others.
-    pub(crate) fn records(&self) -> (Vec<ChannelRecord>, (u64, ChannelCounts)) {
-        let inner = self.inner.lock();
+    pub(crate) fn take_records(&self) -> (Vec<ChannelRecord>, (u64, ChannelCounts)) {
+        let mut inner = self.inner.lock();
+        let mut records = mem::take(&mut inner.ended);
         let alive = inner.all().filter(|channel| !channel.is_inner());
-        let alive = alive.map(|channel| channel.record(false));
-        let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
+        records.extend(alive.map(|channel| channel.record(false)));
         records.sort_by_cached_key(|record| record.identity);
         (records, inner.folded)
     }

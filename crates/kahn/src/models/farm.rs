@@ -63,7 +63,7 @@ where
     Driven::work(&model.core, 0, here);
     Driven::work_for_others(&model.core, 0);
     other.join().expect("the other worker does not panic");
-    let records = model.core.scheduler.records();
+    let records = model.core.scheduler.take_records();
     let ending = |name: &str| -> Vec<String> {
         let records = records.iter().filter(|record| record.name.as_str() == name);
         records.map(|record| format!("{:?}", record.ending)).collect()

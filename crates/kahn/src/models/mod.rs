@@ -163,7 +163,7 @@ impl Driven {
     /// All processes have ended, and none failed: a process that is left was not woken, and what
     /// loom finds inside a process is a panic there.
     fn assert_finished(&self) {
-        for record in self.core.scheduler.records() {
+        for record in self.core.scheduler.take_records() {
             let name = record.name;
             match record.ending {
                 Some(Ending::Finished) => {}

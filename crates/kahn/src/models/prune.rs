@@ -54,7 +54,7 @@ impl ToBePruned {
         assert!(self.pruned.has_ended(), "it was not woken");
         let core = &self.model.core;
         Driven::work(core, 0, [self.reads]);
-        for record in core.scheduler.records() {
+        for record in core.scheduler.take_records() {
             let (name, ending) = (record.name, record.ending);
             let ended_well = matches!(ending, Some(Ending::Pruned | Ending::Finished));
             assert!(ended_well, "process `{name}` ended so: {ending:?}");

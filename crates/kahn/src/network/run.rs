@@ -15,7 +15,7 @@ use crate::channel::observer::ObserverHandle;
 use crate::deadlock::{Detection, Resolver};
 use kahn_engine::Accounting;
 use kahn_engine::policy::Misplaced;
-use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_records, outline};
+use kahn_engine::run::{Refused, RunPlan, end_what_is_left, outline, take_listed};
 use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::system::unpinned;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
@@ -496,7 +496,7 @@ fn clear_away(
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
-    let (channels, folded_channels) = core.channels.records();
+    let (channels, folded_channels) = core.channels.take_records();
     let from_outside = core.from_outside.lock().clone();
     warnings.extend(from_outside.iter().map(|process| {
         format!("order from outside: in which order `{process}` is asked is not the network's")
@@ -508,7 +508,7 @@ fn clear_away(
     let outline = outline(&core.scheduler, elapsed);
     RunPart {
         verdict,
-        records: listed_records(&core.scheduler, cannot_run),
+        records: take_listed(&core.scheduler, cannot_run),
         last: core.channels.last_senders(),
         left: core.left.get().cloned(),
         is_whole: folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0,
