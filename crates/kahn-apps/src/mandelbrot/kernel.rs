@@ -43,29 +43,41 @@ pub struct Row {
     pub zoom: Zoom,
 }
 
-impl Row {
-    /// The imaginary part of its points.
-    pub(super) fn height(self) -> f64 {
-        self.offset / self.zoom.factor - self.zoom.drift.1
-    }
+/// What is the same for all points of a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// How many pixels are as far as 1.
+    scale: f64,
+    drift: f64,
+    /// The imaginary part.
+    height: f64,
+}
 
-    /// The count of iterations of a pixel, in a row so wide and high.
-    #[inline]
-    pub(super) fn pixel(self, column: u32, width: u32, height: f64) -> u32 {
-        let across = f64::from(column) - f64::from(width) / 2.0;
-        iterations(across / (2.0 * self.zoom.factor) - self.zoom.drift.0, height)
+impl Row {
+    pub(super) fn line(self) -> Line {
+        let Zoom { factor, drift } = self.zoom;
+        Line { scale: 2.0 * factor, drift: drift.0, height: self.offset / factor - drift.1 }
     }
 
     /// Computes the bytes of the row, and the sum of its iteration counts.
     pub fn compute(self, width: u32) -> (Vec<u8>, u64) {
-        let height = self.height();
+        let line = self.line();
         let (mut bytes, mut sum) = (Vec::with_capacity(2 * width as usize), 0);
         for column in 0..width {
-            let count = self.pixel(column, width, height);
+            let count = line.pixel(column, width);
             bytes.extend(colour_and_sign(count));
             sum += u64::from(count);
         }
         (bytes, sum)
+    }
+}
+
+impl Line {
+    /// The count of iterations of a pixel, in a row so wide.
+    #[inline]
+    pub(super) fn pixel(self, column: u32, width: u32) -> u32 {
+        let across = f64::from(column) - f64::from(width) / 2.0;
+        iterations(across / self.scale - self.drift, self.height)
     }
 }
 

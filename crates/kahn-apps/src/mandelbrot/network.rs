@@ -7,7 +7,7 @@ use kahn_csp::{
 };
 
 use super::frame::{Frame, Keep, Open};
-use super::kernel::{Row, Zoom, colour_and_sign};
+use super::kernel::{Line, Row, Zoom, colour_and_sign};
 use super::{Film, Yield};
 
 /// How many frames the harvester has rows of at most, and so how long its ring is.
@@ -34,6 +34,25 @@ enum Harvest {
 
 /// What was sent does not follow on what was sent before: an error in this file.
 const OUT_OF_TURN: &str = "a row has three messages, one after the other";
+
+/// Computes a row, and gives way after each pixel.
+///
+/// What it has of the row is little and stands together, in what the future captures: a hundred processes take
+/// turns with it, and what they all look at is to fit the core's first cache.
+fn computes_giving_way(line: Line, width: u32) -> impl Future<Output = (Vec<u8>, u64)> {
+    let (mut column, mut sum) = (0, 0);
+    let mut bytes = Vec::with_capacity(2 * width as usize);
+    async move {
+        while column < width {
+            let count = line.pixel(column, width);
+            bytes.extend(colour_and_sign(count));
+            sum += u64::from(count);
+            column += 1;
+            csp::yield_now().await;
+        }
+        (bytes, sum)
+    }
+}
 
 async fn tell<T: Send>(to: &mut Sender<T>, message: T) -> Result<(), Gone> {
     to.send(message).await.map_err(|unsent| unsent.why)
@@ -127,17 +146,7 @@ impl Film {
                 (frame, row, job)
             };
             let (bytes, sum) = match yields {
-                Yield::Pixel => {
-                    let height = job.height();
-                    let (mut bytes, mut sum) = (Vec::with_capacity(2 * self.width as usize), 0);
-                    for column in 0..self.width {
-                        let count = job.pixel(column, self.width, height);
-                        bytes.extend(colour_and_sign(count));
-                        sum += u64::from(count);
-                        csp::yield_now().await;
-                    }
-                    (bytes, sum)
-                }
+                Yield::Pixel => computes_giving_way(job.line(), self.width).await,
                 Yield::Row => {
                     csp::yield_now().await;
                     job.compute(self.width)
