@@ -18,8 +18,6 @@ export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
 for crate in kahn kahn-csp kahn-engine kahn-snet; do
     small+=(--config "profile.release.package.$crate.codegen-units=64")
 done
-# Seconds of computing that a set of models may take. One that never ends is stopped by loom.
-patience=200
 prepare_mutations loom-mutations "$@"
 
 # mutation NAME MODEL FILE SUBSTITUTION
@@ -30,9 +28,13 @@ mutation() {
 package=kahn
 # All at once with two preemptions, and without those that take long: `ci/loom.sh` checks them all.
 left_out=("${slow_models[@]/#/--skip=}" "${slowest_models[@]/#/--skip=}")
+# Seconds of computing that they may take, some 170 on a machine that does nothing else.
+patience=1000
 LOOM_MAX_PREEMPTIONS=2 without_mutation models:: "${small[@]}" -p kahn --release --lib
 LOOM_MAX_PREEMPTIONS=2 package=kahn-engine without_mutation models:: "${small[@]}" -p kahn-engine --release --lib
 left_out=()
+# Those that are to notice a mutation. One that never ends is stopped by loom.
+patience=200
 
 # --- words ------------------------------------------------------------------------------------
 
