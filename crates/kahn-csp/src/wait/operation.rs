@@ -135,7 +135,8 @@ pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> 
 }
 
 /// The same with its select state open: another thread may want it to end while it waits, or takes it
-/// out of its wait without being where it waits.
+/// out of its wait without being where it waits. A function of its own, so that what waits for one thing alone sets up
+/// nothing for it.
 #[inline(never)]
 pub(crate) fn enter_selected(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
     let Some(ticket) = select::open(task, false) else { return Park::Moved };

@@ -30,7 +30,8 @@ pub(crate) const SEND: usize = 2;
 pub(crate) const SIDE_BELOW_FLAG: u32 = 2;
 const ALTERNATION: usize = 3;
 const BARRIER: usize = 4;
-/// Those of places that the one that ends the wait notes as [left](Place::leave).
+/// Those of places that the one that ends the wait notes as [left](Place::leave): the highest, so that one
+/// comparison tells them.
 const CLAIM: usize = 5;
 const JOIN: usize = 6;
 const BUCKET: usize = 7;

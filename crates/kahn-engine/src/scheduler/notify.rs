@@ -45,13 +45,11 @@ impl Scheduler {
         }
     }
 
-    /// The same, if this worker has something that another would find. Asked where a worker sleeps.
+    /// The same, if this worker has something that another would find. It knows that
+    /// [there is a core](Self::has_free_core).
     #[inline(never)]
     pub(crate) fn invite(&self, by: usize) {
-        if self.has_free_core()
-            && self.searching.load(Relaxed) == 0
-            && self.run_queues().has_to_spare(by)
-        {
+        if self.searching.load(Relaxed) == 0 && self.run_queues().has_to_spare(by) {
             self.notify_anyone();
         }
     }

@@ -327,7 +327,7 @@ impl WorkerCore {
     /// Wakes a sleeping worker, if there is a core for it, for what this one has and would run itself.
     #[inline(always)]
     pub(crate) fn invite(&self) {
-        // Relaxed: a hint, as for `Scheduler::invite`.
+        // As `Scheduler::has_free_core`, with what this worker has at hand. Relaxed: a hint, a lost chance costs time.
         if self.scheduler().sleepers.count(Relaxed) > self.surplus {
             self.scheduler().invite(self.index());
         }
