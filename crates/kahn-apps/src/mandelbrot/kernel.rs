@@ -48,12 +48,14 @@ pub struct Row {
 pub(super) struct Line {
     /// How many pixels are as far as 1.
     scale: f64,
+    /// How far the middle is to the left of 0.
     drift: f64,
     /// The imaginary part.
     height: f64,
 }
 
 impl Row {
+    /// What its points have in common.
     pub(super) fn line(self) -> Line {
         let Zoom { factor, drift } = self.zoom;
         Line { scale: 2.0 * factor, drift: drift.0, height: self.offset / factor - drift.1 }

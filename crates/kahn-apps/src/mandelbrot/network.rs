@@ -39,7 +39,7 @@ const OUT_OF_TURN: &str = "a row has three messages, one after the other";
 ///
 /// What it has of the row is little and stands together, in what the future captures: a hundred processes take
 /// turns with it, and what they all look at is to fit the core's first cache.
-fn computes_giving_way(line: Line, width: u32) -> impl Future<Output = (Vec<u8>, u64)> {
+fn compute_giving_way(line: Line, width: u32) -> impl Future<Output = (Vec<u8>, u64)> {
     let (mut column, mut sum) = (0, 0);
     let mut bytes = Vec::with_capacity(2 * width as usize);
     async move {
@@ -146,7 +146,7 @@ impl Film {
                 (frame, row, job)
             };
             let (bytes, sum) = match yields {
-                Yield::Pixel => computes_giving_way(job.line(), self.width).await,
+                Yield::Pixel => compute_giving_way(job.line(), self.width).await,
                 Yield::Row => {
                     csp::yield_now().await;
                     job.compute(self.width)
