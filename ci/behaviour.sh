@@ -685,6 +685,10 @@ package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn
 
 mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
     's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
+mutation given-to-any-that-sleeps "$laws" messages_of_any_type channel/given.rs \
+    's/waits_at\.load\(Relaxed\) == self\.taking_at\(\)/waits_at.load(Relaxed) != self.given_at()/'
+mutation given-and-left-in-its-slot "$laws" where_the_receiver_sleeps channel/sender.rs \
+    's/receiver\.give\(message\);/put_next(channel, message);\n channel.sender.local.set(channel.sender.local.get() - 1);/'
 mutation words-home-without-a-count "$laws" goes_on_from_what_its channel/raw.rs \
     's/self\.word\(end\)\.begin\(count\)/self.word(end).begin(0 * count)/'
 mutation recycled-as-it-was "$laws" memory_of_small_ones channel/raw.rs \

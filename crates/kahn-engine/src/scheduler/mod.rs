@@ -182,6 +182,12 @@ impl Scheduler {
         &self.config().slots
     }
 
+    /// How many workers there are that share the processes; none before that is decided.
+    #[inline]
+    pub fn slot_count(&self) -> usize {
+        self.config.get().map_or(0, |config| config.slots.len())
+    }
+
     /// The scheduler of a process.
     #[inline]
     pub fn of<'a>(task: TaskRef) -> &'a Self {

@@ -351,7 +351,10 @@ impl<L: Language> Worker<L> {
         self.finish(task, &ending);
     }
 
-    /// How a process ends that must not run on, if so.
+    /// How a process ends that must not run on, if so. A function of its own, for what it needs to ask would be
+    /// made ready before each poll.
+    #[cold]
+    #[inline(never)]
     pub fn must_end(&self, task: TaskRef) -> Option<Ending> {
         let marks = task.marks.load(Acquire);
         // Whatever its own mark says: it may be looking because another that was stopped before it

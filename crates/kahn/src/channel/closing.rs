@@ -132,6 +132,8 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     let holder = Worker::holding(owner.as_ptr());
     if holder.is_some() && owner.waits_at() == channel.waiting_at(end) {
         owner.stop_waiting();
+        // Nor does it say any more what it was given.
+        owner.note_sent(ptr::null());
         // The operation is gone or forgotten, which is told while there is a channel to name. A
         // thread that unwinds out of its operation is being ended.
         if owner.body().is_some_and(|body| !body.blocking) {

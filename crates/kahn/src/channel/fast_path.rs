@@ -5,7 +5,8 @@ use super::language::{Kahn, Worker, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, Side};
 use super::slow_path::{
-    SlowPath, blocks, has_room_at_sleeper, note_waiting, report, slow_path, waiting_channel,
+    SlowPath, blocks, has_room_at_sleeper, note_first_waiting, report, slow_path,
+    slow_path_to_take, waiting_channel,
 };
 use kahn_engine::Request;
 use kahn_engine::sync::{Ordering::*, thread};
@@ -30,12 +31,14 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
 
 /// What an operation that is polled may do.
 #[derive(Clone, Copy)]
-pub(super) enum FastPath<One = Infallible> {
+pub(super) enum FastPath<One = Infallible, Given = Infallible> {
     /// There is credit for one operation at least; the worker, if it was needed to find that out.
     Go(Option<&'static Worker>),
     /// The same, with the worker, for one operation, of which no credit is noted: it receives what it has
     /// waited for, or sends to a receiver that sleeps at the channel.
     One(One),
+    /// It has waited, and its process was given a message (`given`).
+    Given(Given),
     /// Return `Pending`.
     Wait,
     /// The other end is gone, or this process is.
@@ -51,18 +54,24 @@ pub(super) fn fast_path(
     context: &Context<'_>,
     waited: &mut bool,
 ) -> FastPath {
-    noted(channel.side(end), fast_path_and_note(channel, end, ptr::null(), context, waited))
+    noted(channel.side(end), fast_path_and_note(channel, end, ptr::null(), None, context, waited))
 }
 
-/// The same of an operation that may do [one](FastPath::One) at once.
+/// The same of an operation that may do [one](FastPath::One) at once. `takes`: it takes what it is given
+/// (`given`).
 #[inline(always)]
 pub(super) fn fast_path_to_receive_one(
     channel: ChannelRef,
+    takes: bool,
     context: &Context<'_>,
     waited: &mut bool,
-) -> FastPath<&'static Worker> {
-    fast_path_and_note(channel, End::Receiver, ptr::null(), context, waited)
+) -> FastPath<&'static Worker, (&'static Worker, TaskRef)> {
+    let given = |worker, task| (worker, task);
+    fast_path_and_note(channel, End::Receiver, ptr::null(), takes.then_some(given), context, waited)
 }
+
+/// What is made of a worker and a process that was given a message.
+type OfGiven<Given> = fn(&'static Worker, TaskRef) -> Given;
 
 /// Notes the credit for one operation, for those that do not do it at once.
 #[inline(always)]
@@ -73,6 +82,7 @@ fn noted(side: &Side, may: FastPath<&'static Worker>) -> FastPath {
             FastPath::Go(Some(worker))
         }
         FastPath::Go(worker) => FastPath::Go(worker),
+        FastPath::Given(given) => match given {},
         FastPath::Wait => FastPath::Wait,
         FastPath::Over => FastPath::Over,
     }
@@ -95,7 +105,7 @@ pub(super) fn fast_path_to_send_one(
     context: &Context<'_>,
     waited: &mut bool,
 ) -> FastPath<&'static Worker> {
-    fast_path_and_note(channel, End::Sender, channel.as_ptr().cast(), context, waited)
+    fast_path_and_note(channel, End::Sender, channel.as_ptr().cast(), None, context, waited)
 }
 
 /// A message is sent that an operation has got credit for.
@@ -109,13 +119,14 @@ pub(super) fn note_sent(channel: ChannelRef) {
 /// A waker that carries the address of a process exists only while that process is polled
 /// (`kahn_engine::task::foreign`), so it proves that the caller acts for the owner.
 #[inline(always)]
-fn fast_path_and_note(
+fn fast_path_and_note<Given>(
     channel: ChannelRef,
     end: End,
     sent: *const (),
+    of_given: Option<OfGiven<Given>>,
     context: &Context<'_>,
     waited: &mut bool,
-) -> FastPath<&'static Worker> {
+) -> FastPath<&'static Worker, Given> {
     let side = channel.side(end);
     let owner = side.owner.load(Relaxed);
     if context.waker().data() == owner.cast_const().cast() {
@@ -131,6 +142,12 @@ fn fast_path_and_note(
         if let Some(worker) = unsafe { Worker::holding_unchecked(owner) } {
             // SAFETY: we hold the process, so it is alive.
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
+            if *waited
+                && let Some(of_given) = of_given
+                && task.has_been_given(channel)
+            {
+                return FastPath::Given(of_given(worker, task));
+            }
             if *waited && task.is_served(channel, end) {
                 goes_on_served(channel, end, worker, task);
                 *waited = false;
@@ -145,7 +162,12 @@ fn fast_path_and_note(
                 task.note_sent(sent);
                 return FastPath::One(worker);
             }
-            return match slow_path(channel, end, worker, task, waited) {
+            let looked = if of_given.is_some() {
+                slow_path_to_take(channel, worker, task, waited)
+            } else {
+                slow_path(channel, end, worker, task, waited)
+            };
+            return match looked {
                 SlowPath::Go => {
                     *waited = false;
                     // The slow path has noted that an operation begins.
@@ -171,17 +193,8 @@ fn fast_path_and_note(
 #[inline(always)]
 fn goes_on_served(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef) {
     task.stop_waiting();
-    // Relaxed: the receiver's own.
-    if end == End::Receiver && channel.most_waiting().load(Relaxed) == 0 {
+    if end == End::Receiver {
         note_first_waiting(channel, worker);
-    }
-}
-
-/// Apart, for it is done once.
-#[cold]
-fn note_first_waiting(channel: ChannelRef, worker: &Worker) {
-    if worker.counts {
-        note_waiting(channel, 1);
     }
 }
 

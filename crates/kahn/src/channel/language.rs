@@ -6,7 +6,7 @@ use super::observer::{self, ObserverHandle};
 use super::process::{InNetwork, attribute};
 use super::prune::{self, ToPrune};
 use super::publication::Published;
-use super::raw::{ChannelRef, End};
+use super::raw::{ChannelRef, End, MOST_GIVING};
 use super::wire::Writing;
 use super::word::{Seen, Word};
 use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
@@ -93,6 +93,8 @@ pub(crate) trait OfNetwork: Send + Sync {
     fn woken(&self, task: TaskRef);
     /// See [`Hooks::share_out`].
     fn share_out(&self) -> Option<u64>;
+    /// How many workers share the processes.
+    fn workers(&self) -> usize;
     /// Ends the run for misuse.
     fn misuse(&self, what: Misuse);
 }
@@ -126,6 +128,8 @@ pub(crate) struct OfWorker {
     /// Whether waits and wakes are told one by one: to the resolver of `central` detection, to an
     /// observer.
     tells: bool,
+    /// Whether messages may be given (`given`).
+    pub(super) gives: bool,
 }
 
 impl From<&Kahn> for OfWorker {
@@ -138,6 +142,7 @@ impl From<&Kahn> for OfWorker {
             recently_blocked: [const { Cell::new(ptr::null()) }; 8],
             next_blocked: Cell::new(0),
             tells: kahn.is_central() || kahn.observer.get().is_some(),
+            gives: kahn.network.workers() <= MOST_GIVING,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `sending` | the operations that send, as futures |
 //! | `received`, `slot` | the same in place: a message stays in its slot |
 //! | `slow_path` | the slow path: look at the peer, wait, grow, end |
+//! | `given` | messages that a sleeping receiver is given without a slot |
 //! | `raw` | the memory of a channel, without its type |
 //! | `listing` | ends with credit, which the worker takes away |
 //! | `cold` | what is seldom needed of it |
@@ -35,6 +36,7 @@ pub(crate) mod digest;
 pub(crate) mod endings;
 pub(crate) mod events;
 mod fast_path;
+mod given;
 mod growth;
 mod hold;
 pub(crate) mod language;

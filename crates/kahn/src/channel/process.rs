@@ -3,13 +3,15 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `waits_at` | the holder, before it parks the process, and the one that has ended that wait | the detector and explanations, any time |
-//! | `sent`, the counts of waits | the holder, by load and store | the holder; reports, any time |
+//! | `sent` | the holder | the holder |
+//! | the counts of waits | the holder, by load and store | the holder; reports, any time |
 //! | `tally`: its senders that are open at both ends, unless it is never pruned | ends that are made, change hands or close, by read-modify-write unless the worker is alone | the same |
 //! | `closes`, `ends`, `senders` | the holder | the holder |
 
 use super::language::{self, Kahn};
-use super::raw::{ChannelRef, End, without_served};
-use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
+use super::raw::{ChannelRef, End, is_given, without_tags};
+use super::ring::{Hand, can_be_given};
+use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU32};
 use kahn_engine::task::{Task, count_down};
 use kahn_engine::{Kept, Kind, TaskRef};
 use kahn_report::Identity;
@@ -63,8 +65,9 @@ pub(crate) fn was_there(identity: Identity, attributes: u8) -> bool {
 pub(crate) struct Hot {
     /// The end at which an operation waits that is not complete; null without one.
     pub(crate) waits_at: AtomicPtr<()>,
-    /// The channel of [`note_sent`](InNetwork::note_sent).
-    sent: PlainAtomicU64,
+    /// The address of the channel of [`note_sent`](InNetwork::note_sent); or a message that the process was
+    /// [given](InNetwork::give).
+    sent: Cell<Hand>,
     /// How often it waited for a message, and for room.
     pub(super) waits_empty: PlainAtomicU32,
     pub(super) waits_full: PlainAtomicU32,
@@ -75,7 +78,7 @@ unsafe impl Kept for Hot {
     fn new() -> Self {
         Self {
             waits_at: AtomicPtr::new(ptr::null_mut()),
-            sent: PlainAtomicU64::new(0),
+            sent: Cell::new(Hand::new(0)),
             waits_empty: PlainAtomicU32::new(0),
             waits_full: PlainAtomicU32::new(0),
         }
@@ -84,7 +87,7 @@ unsafe impl Kept for Hot {
     fn restart(&self) {
         // Relaxed: see the paragraph on memory in `kahn_engine::task`.
         self.waits_at.store(ptr::null_mut(), Relaxed);
-        self.sent.store(0, Relaxed);
+        self.sent.set(Hand::new(0));
         self.waits_empty.store(0, Relaxed);
         self.waits_full.store(0, Relaxed);
     }
@@ -143,6 +146,16 @@ pub(crate) trait InNetwork {
     /// The holder: a message is sent on this channel; null: an operation begins, or the process waits,
     /// so that it may be pruned.
     fn note_sent(&self, channel: *const ());
+    /// The thread that has ended its wait and holds it yet, or is about to: it is given a message, which is of a
+    /// type that [can be given](super::ring::can_be_given).
+    fn give<T>(&self, message: T);
+    /// The holder: whether it was given a message of this channel.
+    fn has_been_given(&self, channel: ChannelRef) -> bool;
+    /// The holder: takes the message that it was given; no operation waits any more.
+    ///
+    /// # Safety
+    /// It was given one of this type.
+    unsafe fn take_given<T>(&self) -> T;
     /// The holder: whether a message was sent on this channel since the process could be pruned last.
     fn has_just_sent(&self, channel: *const ()) -> bool;
     /// The holder: it gives up one end of a channel whose other end it has as well. With both it could
@@ -206,7 +219,7 @@ impl InNetwork for Task {
 
     #[inline(always)]
     fn waits_at(&self) -> *mut () {
-        without_served(self.state().waits_at.load(Relaxed))
+        without_tags(self.state().waits_at.load(Relaxed))
     }
 
     #[inline(always)]
@@ -229,12 +242,37 @@ impl InNetwork for Task {
 
     #[inline(always)]
     fn note_sent(&self, channel: *const ()) {
-        // Relaxed: the holder's own.
-        self.state().sent.store(channel.addr() as u64, Relaxed);
+        self.state().sent.set(Hand::new(channel.addr() as u64));
     }
 
     fn has_just_sent(&self, channel: *const ()) -> bool {
-        self.state().sent.load(Relaxed) == channel.addr() as u64
+        let Hot { waits_at, sent, .. } = self.state();
+        // SAFETY: an address, where it is no message.
+        !is_given(waits_at.load(Relaxed))
+            && unsafe { sent.get().assume_init() } == channel.addr() as u64
+    }
+
+    #[inline(always)]
+    fn give<T>(&self, message: T) {
+        assert!(can_be_given::<T>(), "it fits, and owns nothing");
+        let mut hand = Hand::uninit();
+        // SAFETY: it fits, and owns nothing that would be lost.
+        unsafe { hand.as_mut_ptr().cast::<T>().write(message) };
+        self.state().sent.set(hand);
+    }
+
+    #[inline(always)]
+    fn has_been_given(&self, channel: ChannelRef) -> bool {
+        self.state().waits_at.load(Relaxed) == channel.given_at()
+    }
+
+    #[inline(always)]
+    unsafe fn take_given<T>(&self) -> T {
+        assert!(can_be_given::<T>(), "it fits, and owns nothing");
+        let hand = self.state().sent.replace(Hand::new(0));
+        self.stop_waiting();
+        // SAFETY: said by the caller.
+        unsafe { hand.as_ptr().cast::<T>().read() }
     }
 
     fn note_kept(&self) {

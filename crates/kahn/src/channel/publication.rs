@@ -151,7 +151,7 @@ impl ChannelRef {
     /// known, for the sender may have changed workers while they were taken.
     #[cold]
     #[inline(always)]
-    fn count_remote(self, before: u64, count: u64, worker: &Worker) {
+    pub(super) fn count_remote(self, before: u64, count: u64, worker: &Worker) {
         if worker.counts {
             let remote = &self.remote;
             // Relaxed, and no read-modify-write: only the receiver writes.

@@ -69,6 +69,11 @@ const WORD_APART: usize = mem::offset_of!(RoomyChannel, lines) / kind::ROOMY as 
 /// Beside the end in the address that says where a process waits: what has ended its wait has found that
 /// there is something to do for it.
 const SERVED: usize = 2;
+/// Beside the receiver: it may be given a message that takes no slot (`given`).
+const TAKES: usize = 4;
+
+/// The most workers among which messages are given: [`Side::given_by`] tells them apart.
+pub(super) const MOST_GIVING: usize = 1 << u8::BITS;
 
 #[cfg(not(loom))]
 const _: () = {
@@ -104,6 +109,8 @@ pub(crate) struct Side {
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
     /// model: the bit that others ask for never changes.
     kind: PlainAtomicU8,
+    /// The worker that gave the last message that was given (`given`). The receiver's.
+    pub(super) given_by: Cell<u8>,
     /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].
     pub(super) statistic: AtomicU32,
 }
@@ -295,20 +302,32 @@ impl ChannelRef {
         self.waiting_at(end).wrapping_byte_add(SERVED)
     }
 
+    /// The address that says "waits for a message here, and takes what it is given".
+    #[inline(always)]
+    pub(super) fn taking_at(self) -> *mut () {
+        self.waiting_at(End::Receiver).wrapping_byte_add(TAKES)
+    }
+
+    /// The same of one that was given a message.
+    #[inline(always)]
+    pub(super) fn given_at(self) -> *mut () {
+        self.taking_at().wrapping_byte_add(SERVED)
+    }
+
     /// Whether a process that waits there waits to send.
     #[inline(always)]
     pub(super) fn waits_to_send(waits_at: *mut ()) -> bool {
         waits_at.addr() & End::Receiver as usize == 0
     }
 
-    /// What an address made by [`waiting_at`](Self::waiting_at) or [`served_at`](Self::served_at) says.
+    /// What an address says that was made by [`waiting_at`](Self::waiting_at) or one of those that add to it.
     ///
     /// # Safety
-    /// `address` was made by one of them, from a channel of a living table, or is null.
+    /// `address` was made so from a channel of a living table, or is null.
     pub(crate) unsafe fn from_waiting(address: *mut ()) -> Option<(Self, End)> {
         let end = if address.addr() & 1 == 1 { End::Receiver } else { End::Sender };
-        let tags = SERVED | 1;
-        let raw = NonNull::new(address.map_addr(|address| address & !tags).cast::<RawChannel>())?;
+        let channel = without_tags(address).map_addr(|address| address & !1);
+        let raw = NonNull::new(channel.cast::<RawChannel>())?;
         Some((Self(raw), end))
     }
 
@@ -426,10 +445,15 @@ impl ChannelRef {
     }
 }
 
-/// The address that says where a process waits, whether it was served or not.
+/// The address that says where a process waits, whether it takes what it is given or not, and was served or not.
 #[inline(always)]
-pub(super) fn without_served(waits_at: *mut ()) -> *mut () {
-    waits_at.map_addr(|address| address & !SERVED)
+pub(super) fn without_tags(waits_at: *mut ()) -> *mut () {
+    waits_at.map_addr(|address| address & !(SERVED | TAKES))
+}
+
+/// Whether a process that waits there was given a message.
+pub(super) fn is_given(waits_at: *mut ()) -> bool {
+    waits_at.addr() & (SERVED | TAKES) == SERVED | TAKES
 }
 
 impl End {
@@ -500,6 +524,7 @@ impl Side {
             listed: Cell::new(false),
             told: AtomicU8::new(0),
             kind: kind.into(),
+            given_by: Cell::new(0),
             statistic: AtomicU32::new(0),
         }
     }

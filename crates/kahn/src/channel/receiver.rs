@@ -4,9 +4,11 @@ use super::closing;
 use super::fast_path::{
     FastPath, abandoned, fast_path, fast_path_to_receive_one, owner_of, publish, wait_in_slow_path,
 };
+use super::given::take as take_given;
 use super::language::Worker;
 use super::raw::{ChannelRef, End};
-use super::ring::{slot, take, take_many};
+use super::ring::{can_be_given, slot, take, take_many};
+use super::slow_path::SlowPath;
 use super::weight::count_weight;
 use kahn_report::Name;
 use std::fmt;
@@ -304,7 +306,20 @@ impl<T: Send> Receiver<T> {
         waited: &mut bool,
     ) -> Poll<Option<T>> {
         let channel = self.channel;
-        match fast_path_to_receive_one(channel, context, waited) {
+        let takes = const { can_be_given::<T>() };
+        match fast_path_to_receive_one(channel, takes, context, waited) {
+            // SAFETY: the channel's messages are of this type; the rest is what that means.
+            FastPath::Given((worker, task)) => match unsafe { take_given(channel, worker, task) } {
+                Ok(message) => {
+                    *waited = false;
+                    Poll::Ready(Some(message))
+                }
+                Err(SlowPath::Wait) => Poll::Pending,
+                Err(SlowPath::Go | SlowPath::Over) => {
+                    *waited = false;
+                    Poll::Ready(None)
+                }
+            },
             FastPath::One(worker) => {
                 let message = read_one(channel, worker);
                 *waited = false;

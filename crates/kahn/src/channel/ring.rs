@@ -10,7 +10,7 @@
 use kahn_engine::sync::panics;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, needs_drop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -25,6 +25,16 @@ struct Place<T> {
 
 /// A place for a small message, which is part of its channel.
 pub(crate) type SmallSlot = u64;
+
+/// A place for a message that is given to its receiver, in the header of that (`given`).
+pub(super) type Hand = MaybeUninit<u64>;
+
+/// Whether messages of a type may be given.
+pub(super) const fn can_be_given<T>() -> bool {
+    size_of::<T>() <= size_of::<Hand>()
+        && align_of::<T>() <= align_of::<Hand>()
+        && !needs_drop::<T>()
+}
 
 /// What is known of a message type when the type itself is forgotten.
 #[derive(Debug)]
@@ -55,7 +65,7 @@ impl<T> TypeOf<T> {
         // A model sees allocated slots only.
         is_small: size_of::<Place<T>>() <= size_of::<SmallSlot>()
             && align_of::<T>() <= align_of::<SmallSlot>(),
-        owns: std::mem::needs_drop::<T>(),
+        owns: needs_drop::<T>(),
         new_segment: new_segment::<T>,
         free_segment: free_segment::<T>,
         drop_message: drop_message::<T>,

@@ -3,8 +3,9 @@
 use super::closing;
 use super::fast_path::{note_sent, owner_of, publish, wait_in_slow_path};
 use super::language::Worker;
+use super::process::InNetwork;
 use super::raw::{ChannelRef, End};
-use super::ring::{put, put_many};
+use super::ring::{can_be_given, put, put_many};
 use super::sending::{Sending, SendingAll, SendingBatch};
 use super::weight::count_weight;
 use kahn_engine::sync::Access;
@@ -286,6 +287,12 @@ fn put_next<T>(channel: ChannelRef, message: T) {
 /// Sends a message to the receiver that sleeps at the channel, which is of this type.
 #[inline(always)]
 pub(super) fn send_one<T: Send>(channel: ChannelRef, message: T, worker: &Worker) {
+    if const { can_be_given::<T>() }
+        && let Some(receiver) = channel.receiver_that_takes()
+    {
+        receiver.give(message);
+        return channel.publish_given(receiver, worker);
+    }
     put_next(channel, message);
     channel.publish_to_sleeper(worker);
 }

@@ -39,6 +39,8 @@
 //! out; a resolver that is about to tells the sender first, and waits until the polls that had begun by
 //! then are over (`deadlock::prune`). So the message is published by a plain store.
 //!
+//! *Small messages take no slot there.* The sleeper is given them: see `given`.
+//!
 //! *Growth.* A message that was published while the channel was small lies in its only row, which the
 //! receiver leaves at a look.
 
@@ -102,11 +104,32 @@ fn slow_path_to_receive(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
+    receive_in_slow_path::<false>(channel, worker, task, waited)
+}
+
+/// The same of a receive that takes what it is given (`given`).
+#[inline(never)]
+pub(super) fn slow_path_to_take(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    receive_in_slow_path::<true>(channel, worker, task, waited)
+}
+
+#[inline(always)]
+fn receive_in_slow_path<const TAKES: bool>(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
     if !may_look(channel, End::Receiver, task, *waited) {
         return attend(channel, End::Receiver, worker, task, waited);
     }
     task.note_sent(ptr::null());
-    look_for_messages::<true>(channel, worker, task, waited)
+    look_for_messages::<true, TAKES>(channel, worker, task, waited)
 }
 
 /// The most usual case of a small channel: a receiver sleeps there, and the process has nothing to attend to.
@@ -159,17 +182,17 @@ fn wait_here(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    note_that_it_waits(channel, end, task, waited);
+    note_that_it_waits(channel.waiting_at(end), task, waited);
     // Takes all credit away, so every other operation comes here and sees that one waits.
     Kahn::flush(worker);
     SlowPath::Wait
 }
 
 #[inline(always)]
-fn note_that_it_waits(channel: ChannelRef, end: End, task: TaskRef, waited: &mut bool) {
+fn note_that_it_waits(at: *mut (), task: TaskRef, waited: &mut bool) {
     *waited = true;
     // Release: a thread that finds the process parked finds the channel it is parked at.
-    task.state().waits_at.store(channel.waiting_at(end), Release);
+    task.state().waits_at.store(at, Release);
 }
 
 /// Deals with what the process itself has to attend to first.
@@ -199,20 +222,8 @@ fn attend(
         }
         task.stop_waiting();
     }
-    if notes & own::CLOSES != 0 {
-        closing::close_dropped(task, worker, false);
-    }
-    // From here on it may be pruned.
-    task.note_sent(ptr::null());
-    let marks = task.marks.load(Acquire);
-    if marks & (mark::STOP | mark::PRUNE) != 0
-        && let Some(ending) = worker.must_end(task)
-    {
-        return must_end(worker, ending);
-    }
-    if marks & mark::FLUSH != 0 {
-        task.marks.fetch_and(!mark::FLUSH, Relaxed);
-        Kahn::flush(worker);
+    if let Some(ends) = attend_to_itself(task, worker) {
+        return ends;
     }
     if notes & own::HOLDS != 0
         && end == End::Receiver
@@ -233,13 +244,34 @@ fn attend(
     match end {
         End::Sender => look_for_credit(channel, worker, task, waited),
         End::Receiver => {
-            let looked = look_for_messages::<false>(channel, worker, task, waited);
+            let looked = look_for_messages::<false, false>(channel, worker, task, waited);
             if notes & own::HOLDS != 0 && looked == SlowPath::Go {
                 channel.table().count_receive();
             }
             looked
         }
     }
+}
+
+/// Deals with what the process has to attend to whatever its operation is: what it has dropped takes effect, and
+/// what it did is published if that was asked for; how the operation goes on if the process must end.
+pub(super) fn attend_to_itself(task: TaskRef, worker: &Worker) -> Option<SlowPath> {
+    if task.notes() & own::CLOSES != 0 {
+        closing::close_dropped(task, worker, false);
+    }
+    // From here on it may be pruned.
+    task.note_sent(ptr::null());
+    let marks = task.marks.load(Acquire);
+    if marks & (mark::STOP | mark::PRUNE) != 0
+        && let Some(ending) = worker.must_end(task)
+    {
+        return Some(must_end(worker, ending));
+    }
+    if marks & mark::FLUSH != 0 {
+        task.marks.fetch_and(!mark::FLUSH, Relaxed);
+        Kahn::flush(worker);
+    }
+    None
 }
 
 /// Ends the process here.
@@ -327,9 +359,10 @@ fn find_no_room(
     wait_here(channel, End::Sender, worker, task, waited)
 }
 
-/// `COUNTED`: with what is left of the process's patience, which one that waits needs none of.
+/// `COUNTED`: with what is left of the process's patience, which one that waits needs none of. `TAKES`: it takes
+/// what it is given.
 #[inline(always)]
-fn look_for_messages<const COUNTED: bool>(
+fn look_for_messages<const COUNTED: bool, const TAKES: bool>(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
@@ -340,7 +373,7 @@ fn look_for_messages<const COUNTED: bool>(
     let seen = word.load();
     let waiting = seen.count() - side.local.get();
     if waiting == 0 {
-        return find_no_message::<COUNTED>(channel, worker, task, word, seen, waited);
+        return find_no_message::<COUNTED, TAKES>(channel, worker, task, word, seen, waited);
     }
     if COUNTED && !has_patience(worker) {
         return attend(channel, End::Receiver, worker, task, waited);
@@ -355,7 +388,7 @@ fn look_for_messages<const COUNTED: bool>(
 
 /// All is read: waits for more, unless it is the end.
 #[inline(always)]
-fn find_no_message<const COUNTED: bool>(
+fn find_no_message<const COUNTED: bool, const TAKES: bool>(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
@@ -365,13 +398,15 @@ fn find_no_message<const COUNTED: bool>(
 ) -> SlowPath {
     if !seen.is_closed() {
         if COUNTED && !worker.of.published.is_empty() {
-            return flush_and_look_again(channel, worker, task, waited);
+            return flush_and_look_again::<TAKES>(channel, worker, task, waited);
         }
         language::ask_to_wait(worker, WaitOn { word, seen });
         if !COUNTED {
             return wait_here(channel, End::Receiver, worker, task, waited);
         }
-        note_that_it_waits(channel, End::Receiver, task, waited);
+        let takes = TAKES && worker.of.gives;
+        let at = if takes { channel.taking_at() } else { channel.waiting_at(End::Receiver) };
+        note_that_it_waits(at, task, waited);
         return SlowPath::Wait;
     }
     // What is over may be asked for again, for ever.
@@ -384,14 +419,18 @@ fn find_no_message<const COUNTED: bool>(
 /// Publishes what the process has done, before it waits for more. A function of its own, called last, so that
 /// waiting with nothing to publish needs no stack.
 #[inline(never)]
-fn flush_and_look_again(
+fn flush_and_look_again<const TAKES: bool>(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
     Kahn::flush(worker);
-    slow_path_to_receive(channel, worker, task, waited)
+    if TAKES {
+        slow_path_to_take(channel, worker, task, waited)
+    } else {
+        slow_path_to_receive(channel, worker, task, waited)
+    }
 }
 
 /// All is read, and no more will come. Apart, so that waiting sets up nothing for it.
@@ -475,9 +514,26 @@ impl ChannelRef {
     }
 }
 
+/// Notes that the receiver has found a message waiting, if it is the first.
+#[inline(always)]
+pub(super) fn note_first_waiting(channel: ChannelRef, worker: &Worker) {
+    // Relaxed: the receiver's own.
+    if channel.most_waiting().load(Relaxed) == 0 {
+        note_the_first(channel, worker);
+    }
+}
+
+/// Apart, for it is done once.
+#[cold]
+fn note_the_first(channel: ChannelRef, worker: &Worker) {
+    if worker.counts {
+        note_waiting(channel, 1);
+    }
+}
+
 /// Notes that the receiver has found so many messages waiting.
 #[inline(always)]
-pub(super) fn note_waiting(channel: ChannelRef, waiting: u64) {
+fn note_waiting(channel: ChannelRef, waiting: u64) {
     let most = channel.most_waiting();
     if waiting > most.load(Relaxed).into() {
         most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);

@@ -14,6 +14,7 @@
 //! |-----------|----------------------------|------------------------------------------|
 //! | publish   | owner                      | a greater count, clears PARKED           |
 //! | publish to a sleeper | owner, where it has seen PARKED | the same by a plain store: see `slow_path` |
+//! | publish for a sleeper | peer, which holds the owner's process | a greater count, by a plain store: see `given` |
 //! | close     | owner                      | sets CLOSED, clears PARKED               |
 //! | park      | peer's worker, *after* the peer has returned from its poll | CAS `seen` → `seen + PARKED` |
 //! | unpark    | the resolver, in a frozen ring or where the owner swaps; a cancelling party | CAS `seen + PARKED` → `seen` |
@@ -134,6 +135,15 @@ impl Word {
     pub(crate) fn publish_to_sleeper(&self, count: u64) {
         debug_assert!(self.load().is_parked(), "it sleeps here");
         // Release hands over the slots. The process was taken over with the look.
+        self.value.store(count << SHIFT, Release);
+    }
+
+    /// Peer: as [`publish`](Self::publish) of the owner, whose process sleeps and is the peer's. The peer runs, so
+    /// no process is parked here.
+    #[inline(always)]
+    pub(crate) fn publish_for_sleeper(&self, count: u64) {
+        debug_assert!(!self.load().is_parked(), "the peer runs");
+        // Release: the slots are the peer's own already; for detectors, as that of `publish`.
         self.value.store(count << SHIFT, Release);
     }
 

@@ -61,6 +61,28 @@ fn capacity_one_streams() {
     check(3, || stream(1, Vec::new(), 3, None));
 }
 
+/// Messages that do not fit into a word take the slot, where those of `capacity_one_streams` are given to the
+/// receiver when it sleeps.
+#[test]
+fn capacity_one_streams_by_its_slot() {
+    check(3, || {
+        let model = Driven::new();
+        let (sender, receiver, _) = model.channel::<[u32; 3]>("numbers", 1, Vec::new());
+        let from = model.process("from", sender, async |mut sender: Sender<[u32; 3]>| {
+            for number in 0..3 {
+                sender.send([number; 3]).await;
+            }
+        });
+        let to = model.process("to", receiver, async |mut receiver: Receiver<[u32; 3]>| {
+            for number in 0..3 {
+                assert_eq!(receiver.recv().await, Some([number; 3]));
+            }
+            assert_eq!(receiver.recv().await, None);
+        });
+        model.run_both(from, to);
+    });
+}
+
 #[test]
 fn capacity_two_streams() {
     check(3, || stream(2, Vec::new(), 4, None));

@@ -48,6 +48,10 @@ impl OfNetwork for Joined {
         }
     }
 
+    fn workers(&self) -> usize {
+        self.core().map_or(0, |core| core.scheduler.slot_count())
+    }
+
     fn tell_no_root(&self) -> bool {
         let core = self.core();
         let elsewhere = core.as_ref().and_then(|core| core.cut.get());

@@ -56,6 +56,55 @@ fn messages_of_any_type_arrive_as_they_were_sent() {
     });
 }
 
+/// Two processes ask and answer in turn, so that each sleeps when the other sends; by messages of a type.
+fn to_and_fro<T>(schedule: &Schedule, make: fn(u64) -> T)
+where
+    T: Send + Clone + PartialEq + std::fmt::Debug + 'static,
+{
+    let mut network = Network::new();
+    let (ask, asked) = network.channel_with(Channel::named("asked").capacity(1));
+    let (answer, answered) = network.channel_with(Channel::named("answered").capacity(1));
+    network.process("answer", (asked, answer), async |(mut asked, mut answer)| {
+        while let Some(message) = asked.recv().await {
+            answer.send(message).await;
+        }
+    });
+    let heard = Heard::default();
+    let tell = heard.clone();
+    network.process("ask", (answered, ask), async move |(mut answered, mut ask)| {
+        for n in 0..70 {
+            ask.send(make(n)).await;
+            tell.push(answered.recv().await.expect("as many as were asked"));
+        }
+    });
+    let report = schedule.finish(network);
+    assert_eq!(heard.all(), (0..70).map(make).collect::<Vec<_>>());
+    for channel in &report.channels {
+        assert_eq!((channel.sent, channel.received), (70, 70), "{channel:?}");
+    }
+}
+
+/// Those that fit into a word may be given to a receiver that sleeps, and others take a slot; some have bytes
+/// that mean nothing.
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+fn messages_of_any_type_arrive_where_the_receiver_sleeps() {
+    everywhere(|schedule| {
+        to_and_fro(schedule, |_| ());
+        to_and_fro(schedule, |n| n as u8);
+        to_and_fro(schedule, |n| n.is_multiple_of(3));
+        to_and_fro(schedule, |n| (n as u8, n as u16));
+        to_and_fro(schedule, |n| char::from_u32(n as u32));
+        to_and_fro(schedule, |n| [n as u8; 7]);
+        to_and_fro(schedule, |n| n);
+        to_and_fro(schedule, |n| [n as u8; 9]);
+        to_and_fro(schedule, u128::from);
+        to_and_fro(schedule, Box::new);
+        to_and_fro(schedule, |n| format!("message {n}"));
+        to_and_fro(schedule, Aligned);
+    });
+}
+
 /// Counts those that are alive.
 #[derive(Debug)]
 struct Counted(Arc<AtomicUsize>);
