@@ -685,7 +685,7 @@ package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn
 
 mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
     's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
-mutation given-to-any-that-sleeps "$laws" messages_of_any_type channel/given.rs \
+mutation given-to-any-that-sleeps "$laws" where_the_receiver_sleeps channel/given.rs \
     's/waits_at\.load\(Relaxed\) == self\.taking_at\(\)/waits_at.load(Relaxed) != self.given_at()/'
 mutation given-and-left-in-its-slot "$laws" where_the_receiver_sleeps channel/sender.rs \
     's/receiver\.give\(message\);/put_next(channel, message);\n channel.sender.local.set(channel.sender.local.get() - 1);/'

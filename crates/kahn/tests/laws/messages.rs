@@ -56,7 +56,8 @@ fn messages_of_any_type_arrive_as_they_were_sent() {
     });
 }
 
-/// Two processes ask and answer in turn, so that each sleeps when the other sends; by messages of a type.
+/// Two processes ask and answer in turn, so that each sleeps when the other sends; by messages of a type. One
+/// receives by value, the other in place, so that its message must have a slot.
 fn to_and_fro<T>(schedule: &Schedule, make: fn(u64) -> T)
 where
     T: Send + Clone + PartialEq + std::fmt::Debug + 'static,
@@ -74,7 +75,8 @@ where
     network.process("ask", (answered, ask), async move |(mut answered, mut ask)| {
         for n in 0..70 {
             ask.send(make(n)).await;
-            tell.push(answered.recv().await.expect("as many as were asked"));
+            let answer = answered.recv_in_place().await.expect("as many as were asked");
+            tell.push(answer.into_inner());
         }
     });
     let report = schedule.finish(network);
