@@ -59,9 +59,9 @@ mutation party-load-before-swap word::a_party_that_cancels channel/word.rs \
 
 mutation room-without-a-sleeper channel::capacity_one_streams channel/slow_path.rs \
     's/word_of_kind\(End::Sender, kind\)\.load\(\)\.is_parked\(\)/word_of_kind(End::Sender, kind).load().count() != u64::MAX/'
-mutation given-and-not-counted channel::capacity_one_streams channel/given.rs \
+mutation given-and-not-counted channel::what_is_given channel/given.rs \
     's/^        local\.set\(count\);//m'
-mutation given-and-not-published channel::a_token_goes_round channel/given.rs \
+mutation given-and-not-published channel::what_is_given channel/given.rs \
     's/self\.word_of_kind\(End::Receiver, kind\)\.publish_for_sleeper\(count\);//'
 mutation end-before-the-last channel::capacity_two_streams channel/slow_path.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
