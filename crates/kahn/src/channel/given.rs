@@ -3,8 +3,7 @@
 //!
 //! A receiver of a small channel (`slow_path`) that sleeps has taken all, so a sender that finds it asleep
 //! acts for both: it puts the message into the receiver's header, and publishes it as sent *and* as taken. It
-//! is as if the receiver had run at once and taken it. What that did no more than that leaves room for
-//! the next message, as it would have; so the room of a channel is never exceeded.
+//! is as if the receiver had run at once and taken it, which leaves the room of the channel to the next message.
 //!
 //! | `waits_at` of the receiver | means | changed by |
 //! |---|---|---|
