@@ -351,8 +351,8 @@ impl<L: Language> Worker<L> {
         self.finish(task, &ending);
     }
 
-    /// How a process ends that must not run on, if so. A function of its own, for what it needs to ask would be
-    /// made ready before each poll.
+    /// How a process ends that must not run on, if so. Never inlined: the compiler would compute the address of
+    /// the scheduler before each poll.
     #[cold]
     #[inline(never)]
     pub fn must_end(&self, task: TaskRef) -> Option<Ending> {

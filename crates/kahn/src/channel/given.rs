@@ -12,10 +12,10 @@
 //! | its end + `TAKES` + `SERVED` | the message is in its header | the sender, which has taken PARKED out of the word and holds it until it makes it ready |
 //! | its end + `SERVED` | the message is in its slot (`slow_path`) | a sender that published otherwise |
 //!
-//! *Who may give.* A sender that has room at a sleeper (`slow_path::has_room_at_sleeper`) holds the
-//! receiver from the moment at which PARKED is out of its own word: so the receiver's cells and its word are
-//! the sender's as well. At that word nothing is parked, for what would wait there is the sender's process,
-//! which runs. So both words are stored plainly: the sender's first, so that no one sees more taken than sent.
+//! *Who may give.* A sender that has seen that its receiver sleeps (`slow_path::has_room_at_sleeper`), for none
+//! but the sender may take PARKED out then: from that look on the receiver's header, its cells and its word are the
+//! sender's. At that word nothing is parked, for what would wait there is the sender's process, which runs. So
+//! both words are stored plainly: the sender's first, so that no one sees more taken than sent.
 //!
 //! *What may be given.* What fits into a word and owns nothing: if the receiver is ended before it
 //! looks, nothing is lost but bytes. It is counted as received then, as if it had been ended a moment later.

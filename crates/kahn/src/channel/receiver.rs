@@ -308,7 +308,7 @@ impl<T: Send> Receiver<T> {
         let channel = self.channel;
         let takes = const { can_be_given::<T>() };
         match fast_path_to_receive_one(channel, takes, context, waited) {
-            // SAFETY: the channel's messages are of this type; the rest is what that means.
+            // SAFETY: the channel's messages are of this type; the rest is said by `FastPath::Given`.
             FastPath::Given((worker, task)) => match unsafe { take_given(channel, worker, task) } {
                 Ok(message) => {
                     *waited = false;
