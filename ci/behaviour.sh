@@ -689,6 +689,8 @@ mutation given-to-any-that-sleeps "$laws" where_the_receiver_sleeps channel/give
     's/waits_at\.load\(Relaxed\) == self\.taking_at\(\)/waits_at.load(Relaxed) != self.given_at()/'
 mutation given-and-left-in-its-slot "$laws" where_the_receiver_sleeps channel/sender.rs \
     's/receiver\.give\(message\);/put_next(channel, message);\n channel.sender.local.set(channel.sender.local.get() - 1);/'
+mutation given-and-always-remote "$laws" where_the_receiver_sleeps channel/given.rs \
+    's/worker\.number\(\) != u32::from\(given_by\.get\(\)\)/worker.counts || given_by.get() > 0/'
 mutation words-home-without-a-count "$laws" goes_on_from_what_its channel/raw.rs \
     's/self\.word\(end\)\.begin\(count\)/self.word(end).begin(0 * count)/'
 mutation recycled-as-it-was "$laws" memory_of_small_ones channel/raw.rs \

@@ -83,6 +83,7 @@ where
     assert_eq!(heard.all(), (0..70).map(make).collect::<Vec<_>>());
     for channel in &report.channels {
         assert_eq!((channel.sent, channel.received), (70, 70), "{channel:?}");
+        assert!(channel.remote == 0 || report.workers > 1, "{channel:?}");
     }
 }
 
