@@ -15,6 +15,9 @@ pub(crate) struct Slot<T> {
     pub(crate) stage: Stage,
     /// In the same place in every slot: the one that closes the other end knows no more.
     pub(crate) outcome: Cell<Outcome>,
+    /// Written, for where there is padding the compiler moves it together with the message: in pieces of which a
+    /// load that follows spans two, and then the processor waits until both are in the cache.
+    between: [u8; 6],
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -34,7 +37,7 @@ impl<T> Slot<T> {
 
     fn new(value: MaybeUninit<T>) -> Self {
         let (outcome, value) = (Cell::new(Outcome::Open), UnsafeCell::new(value));
-        Self { stage: Stage::Fresh, outcome, value }
+        Self { stage: Stage::Fresh, outcome, between: [0; 6], value }
     }
 
     /// Moves the message out.
