@@ -10,7 +10,7 @@ use crate::channel::typed::Channel;
 use crate::channel::users::AN_END;
 use crate::channel::word::LEFT;
 use crate::choice::guard::{Alternative, Entering, Finishing, Guard, Leaving, Looking};
-use crate::choice::operation::{Operation, Usual};
+use crate::choice::operation::{Operation, Pending};
 use crate::language::csp::{Enter, Worker, access_of};
 use crate::language::running;
 use crate::wait::place::{At, Awaited, Place};
@@ -22,6 +22,14 @@ use std::marker::{PhantomData, PhantomPinned};
 use std::pin::Pin;
 use std::ptr;
 use std::task::Poll;
+
+/// Whether messages of a type are received by a function of its own, which returns them in memory.
+///
+/// Where that stands in the process, and a message itself tells whether it is one, the compiler takes it apart to look
+/// at it. What takes it as a whole then has to wait until its parts are in the cache.
+const fn is_received_apart<T>() -> bool {
+    size_of::<T>() > 2 * size_of::<usize>() && size_of::<Poll<Result<T, Gone>>>() == size_of::<T>()
+}
 
 fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
     Entry { task, how, slot: ptr::from_ref(slot).cast(), extended }
@@ -43,45 +51,51 @@ impl<'a, T: Send> Sending<'a, T> {
         ptr::from_ref(&self.slot).cast()
     }
 
-    /// Sends, or waits for the partner, if most sends begin so.
+    /// Begins as most sends do: sends, or waits for the partner.
     #[inline(always)]
-    fn begin(&mut self) -> Usual<Result<(), Unsent<T>>> {
-        let channel = self.end.channel;
+    fn begin(pending: &mut Pending<Self>) -> Poll<Result<(), Unsent<T>>> {
+        let this = &mut pending.operation;
+        let channel = this.end.channel;
         let (meeting, side) = (channel.meeting(), Side::Sender);
         if !meeting.is_used_here(side) && !meeting.has_new_user(side) {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         }
         // SAFETY: a process of the channel's network runs.
         let (worker, task) = unsafe { Worker::running_unchecked() };
         let flags = meeting.gate.look();
         if let Some(buffer) = Rendezvous::left_by_receiver(flags) {
             if !wait::has_turn_at_once(worker, task) {
-                return Usual::Otherwise;
+                return pending.poll_otherwise();
             }
             // SAFETY: it has left the channel to us, and our slot holds the message.
-            unsafe { channel.send_left(worker, &self.slot, buffer) };
-            return Usual::Done(Ok(()));
+            unsafe { channel.send_left(worker, &this.slot, buffer) };
+            return this.sent();
         }
         if flags & side.ready() != 0 {
             if !wait::has_turn_at_once(worker, task) {
-                return Usual::Otherwise;
+                return pending.poll_otherwise();
             }
-            self.slot.stage = Stage::Yielded;
-            match channel.send_behind(worker, task, &self.slot, None) {
+            this.slot.stage = Stage::Yielded;
+            match channel.send_behind(worker, task, &this.slot, None) {
                 // What was there was taken elsewhere.
                 Attempt::Nothing => {}
-                Attempt::Done if self.slot.outcome.get() == Outcome::Done => {
-                    return Usual::Done(Ok(()));
-                }
-                _ => return Usual::Otherwise,
+                Attempt::Done if this.slot.outcome.get() == Outcome::Done => return this.sent(),
+                _ => return pending.poll_otherwise(),
             }
         }
         if !wait::may_leave(task) {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         }
-        self.slot.stage = Stage::Left;
-        meeting.ask_to_leave(side, worker, task, self.slot());
-        Usual::Waits
+        this.slot.stage = Stage::Left;
+        meeting.ask_to_leave(side, worker, task, this.slot());
+        Poll::Pending
+    }
+
+    /// The message was sent. Said by each way by itself: the compiler knows so that nothing is to be dropped.
+    #[inline(always)]
+    fn sent(&mut self) -> Poll<Result<(), Unsent<T>>> {
+        self.slot.stage = Stage::Over;
+        Poll::Ready(Ok(()))
     }
 
     /// Whether its message was taken, and its receiver has not acted yet.
@@ -120,18 +134,17 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
         self.end.channel.send(worker, task, &self.slot) == Attempt::Done
     }
 
-    const HAS_USUAL_WAY: bool = true;
-
     #[inline(always)]
-    fn poll_usually(&mut self) -> Usual<Self::Output> {
-        match self.slot.stage {
-            Stage::Fresh => self.begin(),
+    fn poll(pending: &mut Pending<Self>) -> Poll<Self::Output> {
+        let this = &mut pending.operation;
+        match this.slot.stage {
+            Stage::Fresh => Self::begin(pending),
             Stage::Left
-                if self.end.channel.meeting().has_done(Side::Sender, &self.slot.outcome) =>
+                if this.end.channel.meeting().has_done(Side::Sender, &this.slot.outcome) =>
             {
-                Usual::Done(Ok(()))
+                this.sent()
             }
-            _ => Usual::Otherwise,
+            _ => pending.poll_otherwise(),
         }
     }
 
@@ -250,45 +263,75 @@ impl<'a, T: Send, R: Received<'a, T>> Receiving<'a, T, R> {
 }
 
 impl<'a, T: Send, R: Received<'a, T>> Receiving<'a, T, R> {
-    /// Receives, or waits for the partner, if most receives begin so.
+    /// Begins as most receives do: receives, or waits for the partner.
     #[inline(always)]
-    fn begin(&mut self) -> Usual<Result<R, Gone>> {
-        let channel = self.end.channel;
+    fn begin(pending: &mut Pending<Self>) -> Poll<Result<R, Gone>> {
+        let this = &mut pending.operation;
+        let channel = this.end.channel;
         let (meeting, side) = (channel.meeting(), Side::Receiver);
         if !meeting.is_used_here(side) && !meeting.has_new_user(side) {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         }
         // SAFETY: a process of the channel's network runs.
         let (worker, task) = unsafe { Worker::running_unchecked() };
         let flags = meeting.gate.look();
         if flags == LEFT | flag::SENDER_WAITS {
             if !wait::has_turn_at_once(worker, task) {
-                return Usual::Otherwise;
+                return pending.poll_otherwise();
             }
             // SAFETY: it has left the channel to us.
-            return Usual::Done(Ok(R::of(channel, unsafe { channel.receive_left(worker) })));
+            return this.received(unsafe { channel.receive_left(worker) });
         }
         if flags & side.ready() != 0 {
             if !wait::has_turn_at_once(worker, task) {
-                return Usual::Otherwise;
+                return pending.poll_otherwise();
             }
-            self.slot.stage = Stage::Yielded;
-            match channel.receive_behind(worker, task, &self.slot, false, None) {
+            this.slot.stage = Stage::Yielded;
+            match channel.receive_behind(worker, task, &this.slot, false, None) {
                 // What was there was taken elsewhere.
                 Attempt::Nothing => {}
-                Attempt::Done if self.slot.outcome.get() == Outcome::Done => {
+                Attempt::Done if this.slot.outcome.get() == Outcome::Done => {
                     // SAFETY: the message was moved in.
-                    return Usual::Done(Ok(R::of(channel, unsafe { self.slot.read() })));
+                    return this.received(unsafe { this.slot.read() });
                 }
-                _ => return Usual::Otherwise,
+                _ => return pending.poll_otherwise(),
             }
         }
         if !wait::may_leave(task) {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         }
-        self.slot.stage = Stage::Left;
-        meeting.ask_to_leave(side, worker, task, self.slot());
-        Usual::Waits
+        this.slot.stage = Stage::Left;
+        meeting.ask_to_leave(side, worker, task, this.slot());
+        Poll::Pending
+    }
+
+    /// The message was received. Said by each way by itself, as with a send.
+    #[inline(always)]
+    fn received(&mut self, message: T) -> Poll<Result<R, Gone>> {
+        self.slot.stage = Stage::Over;
+        Poll::Ready(Ok(R::of(self.end.channel, message)))
+    }
+
+    /// Polls as most do.
+    #[inline(always)]
+    fn poll_usually(pending: &mut Pending<Self>) -> Poll<Result<R, Gone>> {
+        let this = &mut pending.operation;
+        match this.slot.stage {
+            Stage::Fresh => Self::begin(pending),
+            Stage::Left
+                if this.end.channel.meeting().has_done(Side::Receiver, &this.slot.outcome) =>
+            {
+                // SAFETY: the sender has moved its message in, and the slot is ours again.
+                this.received(unsafe { this.slot.read() })
+            }
+            _ => pending.poll_otherwise(),
+        }
+    }
+
+    /// The same, as a function of its own: see [`is_received_apart`].
+    #[inline(never)]
+    fn poll_apart(pending: &mut Pending<Self>) -> Poll<Result<R, Gone>> {
+        Self::poll_usually(pending)
     }
 }
 
@@ -353,20 +396,14 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
         receive(self.end.channel, worker, task, &self.slot, R::EXTENDED)
     }
 
-    const HAS_USUAL_WAY: bool = !R::EXTENDED;
-
     #[inline(always)]
-    fn poll_usually(&mut self) -> Usual<Self::Output> {
-        match self.slot.stage {
-            Stage::Fresh => self.begin(),
-            Stage::Left
-                if self.end.channel.meeting().has_done(Side::Receiver, &self.slot.outcome) =>
-            {
-                // SAFETY: the sender has moved its message in, and the slot is ours again.
-                let message = unsafe { self.slot.read() };
-                Usual::Done(Ok(R::of(self.end.channel, message)))
-            }
-            _ => Usual::Otherwise,
+    fn poll(pending: &mut Pending<Self>) -> Poll<Self::Output> {
+        if R::EXTENDED {
+            pending.poll_here()
+        } else if const { is_received_apart::<T>() } {
+            Self::poll_apart(pending)
+        } else {
+            Self::poll_usually(pending)
         }
     }
 

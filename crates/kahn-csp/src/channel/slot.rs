@@ -16,8 +16,9 @@ pub(crate) struct Slot<T> {
     /// In the same place in every slot: the one that closes the other end knows no more.
     pub(crate) outcome: Cell<Outcome>,
     /// Written, for where there is padding the compiler moves it together with the message: in pieces of which a
-    /// load that follows spans two, and then the processor waits until both are in the cache.
-    between: [u8; 6],
+    /// load that follows spans two, and the processor has that wait until both are in the cache.
+    gap: u16,
+    gap_too: u32,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -37,7 +38,7 @@ impl<T> Slot<T> {
 
     fn new(value: MaybeUninit<T>) -> Self {
         let (outcome, value) = (Cell::new(Outcome::Open), UnsafeCell::new(value));
-        Self { stage: Stage::Fresh, outcome, between: [0; 6], value }
+        Self { stage: Stage::Fresh, outcome, gap: 0, gap_too: 0, value }
     }
 
     /// Moves the message out.

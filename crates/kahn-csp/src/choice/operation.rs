@@ -72,13 +72,14 @@ pub(crate) unsafe trait Operation {
     /// Does it, if it can be done now. The process runs, and is entered nowhere.
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool;
 
-    /// Whether [`poll_usually`](Self::poll_usually) is worth a look.
-    const HAS_USUAL_WAY: bool = false;
-
-    /// Does what most polls come to, for the process that used this last.
+    /// Polls it. One for which most polls can be told from all others does what those come to, and the rest by
+    /// [`poll_otherwise`](Pending::poll_otherwise).
     #[inline(always)]
-    fn poll_usually(&mut self) -> Usual<Self::Output> {
-        Usual::Otherwise
+    fn poll(pending: &mut Pending<Self>) -> Poll<Self::Output>
+    where
+        Self: Sized,
+    {
+        pending.poll_here()
     }
 
     /// Whether there may be something to do. What finds nothing at its beginning waits without a turn.
@@ -118,21 +119,11 @@ pub(crate) unsafe trait Operation {
     }
 }
 
-/// What most polls of an operation come to.
-pub(crate) enum Usual<T> {
-    /// It is done.
-    Done(T),
-    /// It waits: the worker was asked to enter the process.
-    Waits,
-    /// This poll is none of most.
-    Otherwise,
-}
-
 /// An operation in progress: a future, and a guard.
 #[must_use = "nothing is done unless it is awaited"]
 #[repr(transparent)]
 pub(crate) struct Pending<O: Operation> {
-    operation: O,
+    pub(crate) operation: O,
     _pinned: PhantomPinned,
 }
 
@@ -156,7 +147,7 @@ impl<O: Operation> Pending<O> {
 
     /// A poll that is none of most, of an operation for which these are told apart.
     #[inline(never)]
-    fn poll_otherwise(&mut self) -> Poll<O::Output> {
+    pub(crate) fn poll_otherwise(&mut self) -> Poll<O::Output> {
         self.poll_here()
     }
 
@@ -165,7 +156,7 @@ impl<O: Operation> Pending<O> {
     /// # Panics
     /// Panics if that is none of its network.
     #[inline(always)]
-    fn poll_here(&mut self) -> Poll<O::Output> {
+    pub(crate) fn poll_here(&mut self) -> Poll<O::Output> {
         let (worker, task) = running::of(self.operation.network(), O::WHAT);
         if *self.operation.stage() == Stage::Fresh {
             if !self.operation.may_be_ready() {
@@ -239,18 +230,7 @@ impl<O: Operation> Future for Pending<O> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<O::Output> {
         // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        if !O::HAS_USUAL_WAY {
-            return this.poll_here();
-        }
-        let result = match this.operation.poll_usually() {
-            Usual::Done(result) => result,
-            Usual::Waits => return Poll::Pending,
-            Usual::Otherwise => std::task::ready!(this.poll_otherwise()),
-        };
-        // Here for all, so that nothing is asked where it is dropped next.
-        *this.operation.stage() = Stage::Over;
-        Poll::Ready(result)
+        O::poll(unsafe { self.get_unchecked_mut() })
     }
 }
 

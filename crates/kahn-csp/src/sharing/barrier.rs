@@ -7,7 +7,7 @@
 //! What happens between the processes, and why it holds: see `phases`.
 
 use crate::choice::guard::Guard;
-use crate::choice::operation::{Operation, Pending, Usual};
+use crate::choice::operation::{Operation, Pending};
 #[cfg(all(test, loom))]
 use crate::language::common::Common;
 use crate::language::csp::{Worker, access_of};
@@ -23,6 +23,7 @@ use kahn_engine::sync::Access;
 use kahn_engine::sync::{Arc, Cell, Ordering::Relaxed};
 use kahn_engine::{Park, TaskRef};
 use kahn_report::Name;
+use std::task::Poll;
 use std::{fmt, ptr};
 
 /// A place at which processes wait for each other: a handle, which is one enrolled process.
@@ -206,21 +207,22 @@ struct Syncing<'a> {
 unsafe impl Sync for Syncing<'_> {}
 
 impl Syncing<'_> {
-    /// Waits, if most waits begin so: the process is not the last, and nothing may end its wait.
+    /// Waits as most waits begin: the process is not the last, and nothing may end its wait.
     #[inline(always)]
-    fn begin(&mut self) -> Usual<()> {
-        let phases = self.barrier.phases;
+    fn begin(pending: &mut Pending<Self>) -> Poll<()> {
+        let this = &mut pending.operation;
+        let phases = this.barrier.phases;
         let Some((worker, task)) = Worker::running_in(phases.network) else {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         };
         let may_be_last = phases.is_promising();
         if may_be_last || !wait::has_turn_unless(own::KILLABLE, worker, task) {
-            return Usual::Otherwise;
+            return pending.poll_otherwise();
         }
-        self.stage = Stage::Left;
-        let place = self.place();
-        wait::ask_to_enter(worker, task, place, ptr::from_ref(self), Self::come);
-        Usual::Waits
+        this.stage = Stage::Left;
+        let place = this.place();
+        wait::ask_to_enter(worker, task, place, ptr::from_ref(this), Self::come);
+        Poll::Pending
     }
 
     /// Enters a process that has begun to wait so, after its poll.
@@ -277,14 +279,16 @@ unsafe impl Operation for Syncing<'_> {
         phases.come(worker, task, *member, &self.came_for, Some(how))
     }
 
-    const HAS_USUAL_WAY: bool = true;
-
     #[inline(always)]
-    fn poll_usually(&mut self) -> Usual<()> {
-        match self.stage {
-            Stage::Fresh => self.begin(),
-            Stage::Left if self.barrier.phases.is_complete(self.came_for.get()) => Usual::Done(()),
-            _ => Usual::Otherwise,
+    fn poll(pending: &mut Pending<Self>) -> Poll<()> {
+        let this = &mut pending.operation;
+        match this.stage {
+            Stage::Fresh => Self::begin(pending),
+            Stage::Left if this.barrier.phases.is_complete(this.came_for.get()) => {
+                this.stage = Stage::Over;
+                Poll::Ready(())
+            }
+            _ => pending.poll_otherwise(),
         }
     }
 

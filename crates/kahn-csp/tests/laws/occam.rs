@@ -225,6 +225,63 @@ fn mobile_channel_ends_move_in_messages() {
     );
 }
 
+/// Asks and answers in turn by messages of a type, so that each side meets a partner that waits and one that does not.
+fn to_and_fro<T>(make: fn(u64) -> T)
+where
+    T: Send + PartialEq + std::fmt::Debug + 'static,
+{
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut ask, mut asked) = csp::channel::<T>("ask");
+                let (mut answer, mut answered) = csp::channel::<T>("answer");
+                scope.spawn("echo", async move {
+                    while let Ok(message) = asked.recv().await {
+                        answer.send(message).await.expect("the other waits for it");
+                    }
+                });
+                let mut heard = Vec::new();
+                for n in 0..9 {
+                    ask.send(make(n)).await.expect("the echo receives");
+                    heard.push(answered.recv().await.expect("the echo answers"));
+                }
+                heard
+            })
+        },
+        |heard| assert_eq!(heard, (0..9).map(make).collect::<Vec<_>>()),
+    );
+}
+
+/// A message that itself tells which of several things it is.
+#[derive(Debug, PartialEq)]
+enum Either {
+    Name(String),
+    Words([u64; 3]),
+}
+
+#[derive(Debug, PartialEq)]
+#[repr(align(64))]
+struct Aligned(u64);
+
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+fn messages_of_any_type_arrive_as_they_were_sent() {
+    to_and_fro(|_| ());
+    to_and_fro(|n| n as u8);
+    to_and_fro(|n| (n as u8, n as u16));
+    to_and_fro(|n| n);
+    to_and_fro(u128::from);
+    to_and_fro(|n| [n; 4]);
+    to_and_fro(Box::new);
+    to_and_fro(|n| format!("message {n}"));
+    to_and_fro(|n| match n % 2 {
+        0 => Either::Name(format!("message {n}")),
+        _ => Either::Words([n; 3]),
+    });
+    to_and_fro(|n| (n % 2 == 0).then(|| vec![n; 3]));
+    to_and_fro(Aligned);
+}
+
 #[test]
 fn mobile_data_and_arrays_move_without_a_copy() {
     let (before, after) = succeeds(Options::new().workers(1), async |scope| {
