@@ -685,6 +685,10 @@ package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn
 
 mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
     's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
+mutation unsent-and-not-dropped "$laws" every_message_is_dropped channel/sending.rs \
+    's/unsafe \{ self\.message\.assume_init_drop\(\) \};/let _ = \&self.message;/'
+mutation sent-and-dropped "$laws" every_message_is_dropped channel/sending.rs \
+    's/self\.is_over = true;//'
 mutation given-to-any-that-sleeps "$laws" where_the_receiver_sleeps channel/given.rs \
     's/waits_at\.load\(Relaxed\) == self\.taking_at\(\)/waits_at.load(Relaxed) != self.given_at()/'
 mutation given-and-left-in-its-slot "$laws" where_the_receiver_sleeps channel/sender.rs \

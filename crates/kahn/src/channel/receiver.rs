@@ -21,6 +21,14 @@ use std::task::{Context, Poll};
 /// From so many bytes on, it is worth a branch to spare a message a copy.
 const LARGE: usize = 128;
 
+/// Whether messages of a type are received by a function of its own, which returns them in memory.
+///
+/// Where that stands in the process, and a message itself tells whether it is one, the compiler takes it apart to look
+/// at it. What takes it as a whole then has to wait until its parts are in the cache.
+const fn is_received_apart<T>() -> bool {
+    size_of::<T>() > 2 * size_of::<usize>() && size_of::<Poll<Option<T>>>() == size_of::<T>()
+}
+
 /// The receiving end of a channel.
 ///
 /// It belongs to the process that got it when that was created. Dropping it is invisible to the
@@ -443,7 +451,19 @@ impl<T: Send> Future for Receiving<'_, T> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
-        this.receiver.poll_recv(context, &mut this.waited)
+        if const { is_received_apart::<T>() } {
+            this.poll_apart(context)
+        } else {
+            this.receiver.poll_recv(context, &mut this.waited)
+        }
+    }
+}
+
+impl<T: Send> Receiving<'_, T> {
+    /// As a function of its own: see [`is_received_apart`].
+    #[inline(never)]
+    fn poll_apart(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        self.receiver.poll_recv(context, &mut self.waited)
     }
 }
 

@@ -136,7 +136,7 @@ impl<T: Send> Sender<T> {
     /// Panics if this end was never given to a process.
     #[inline]
     pub fn send(&mut self, message: T) -> impl Future<Output = ()> + Send {
-        Sending { sender: self, message: Some(message), waited: false }
+        Sending::new(self, message)
     }
 
     /// Sends all messages of an iterator, in order.

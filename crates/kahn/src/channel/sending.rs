@@ -3,19 +3,37 @@
 use super::fast_path::{FastPath, abandoned, fast_path_to_send, fast_path_to_send_one};
 use super::raw::End;
 use super::sender::{Sender, send_one};
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
 
 /// The future of [`Sender::send`].
 pub(super) struct Sending<'a, T: Send> {
-    pub(super) sender: &'a mut Sender<T>,
-    pub(super) message: Option<T>,
-    pub(super) waited: bool,
+    /// There until it is over.
+    message: MaybeUninit<T>,
+    sender: &'a mut Sender<T>,
+    waited: bool,
+    is_over: bool,
 }
 
 // The message is moved, never pinned.
 impl<T: Send> Unpin for Sending<'_, T> {}
+
+impl<'a, T: Send> Sending<'a, T> {
+    pub(super) fn new(sender: &'a mut Sender<T>, message: T) -> Self {
+        Self { message: MaybeUninit::new(message), sender, waited: false, is_over: false }
+    }
+
+    /// Takes the message, for the operation is over.
+    #[inline(always)]
+    fn take(&mut self) -> T {
+        self.waited = false;
+        self.is_over = true;
+        // SAFETY: it is there until the operation is over.
+        unsafe { self.message.assume_init_read() }
+    }
+}
 
 impl<T: Send> Future for Sending<'_, T> {
     type Output = ();
@@ -23,37 +41,37 @@ impl<T: Send> Future for Sending<'_, T> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
+        assert!(!this.is_over, "not polled after completion");
         let channel = this.sender.channel();
         match fast_path_to_send_one(channel, context, &mut this.waited) {
             FastPath::One(worker) => {
-                let message = this.message.take().expect("not polled after completion");
+                let message = this.take();
                 send_one(channel, message, worker);
-                this.waited = false;
-                Poll::Ready(())
             }
             FastPath::Go(worker) => {
-                let message = this.message.take().expect("not polled after completion");
+                let message = this.take();
                 this.sender.write(message, worker);
-                // It is so already; said last, it spares the compiler the look when this is dropped.
-                this.waited = false;
-                Poll::Ready(())
             }
-            FastPath::Wait => Poll::Pending,
+            FastPath::Wait => return Poll::Pending,
             FastPath::Over => {
-                if let Some(message) = this.message.take() {
-                    this.sender.channel().discards(&message);
-                }
-                Poll::Ready(())
+                channel.discards(&this.take());
             }
         }
+        Poll::Ready(())
     }
 }
 
 impl<T: Send> Drop for Sending<'_, T> {
+    #[inline]
     fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
         if self.waited {
             abandoned(self.sender.channel(), End::Sender);
         }
+        // SAFETY: it is not over.
+        unsafe { self.message.assume_init_drop() };
     }
 }
 

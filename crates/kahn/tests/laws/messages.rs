@@ -37,6 +37,17 @@ where
 #[repr(align(256))]
 struct Aligned(u64);
 
+/// A message that itself tells which of several things it is.
+#[derive(Clone, Debug, PartialEq)]
+enum Either {
+    Name(String),
+    Words([u64; 3]),
+}
+
+fn either(n: u64) -> Either {
+    if n.is_multiple_of(2) { Either::Name(format!("message {n}")) } else { Either::Words([n; 3]) }
+}
+
 #[test]
 #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
 fn messages_of_any_type_arrive_as_they_were_sent() {
@@ -47,6 +58,8 @@ fn messages_of_any_type_arrive_as_they_were_sent() {
         through(schedule, |n| [n; 500]);
         through(schedule, Box::new);
         through(schedule, |n| format!("message {n}"));
+        through(schedule, either);
+        through(schedule, |n| n.is_multiple_of(2).then(|| vec![n; 3]));
         through(schedule, |n| (n as u8, u128::from(n), Some(n as u16)));
         through(schedule, |n| {
             let aligned = Aligned(n);
@@ -104,6 +117,7 @@ fn messages_of_any_type_arrive_where_the_receiver_sleeps() {
         to_and_fro(schedule, u128::from);
         to_and_fro(schedule, Box::new);
         to_and_fro(schedule, |n| format!("message {n}"));
+        to_and_fro(schedule, either);
         to_and_fro(schedule, Aligned);
     });
 }
