@@ -44,7 +44,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "pipeline",
-        summary: "50 stages, capacity 64: 8 and 2048 bytes, work of 0 to 10 us a message",
+        summary: "50 stages, capacity 64: 8, 32 and 2048 bytes, work of 0 to 10 us a message",
         contests: pipeline::contests,
         prepare: nothing,
     },

@@ -6,6 +6,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, PER_MESSAGE, now, time};
 use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
 use anyhow::{Result, ensure};
+use events::Event;
 use kahn::{Network, Options};
 use kahn_apps::pipeline::{Message, Pipeline, pass, sum};
 use kahn_apps::work::Work;
@@ -15,6 +16,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 mod batches;
+mod events;
 mod polling;
 
 /// The source, 48 stages and the sink.
@@ -43,6 +45,9 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
         contests.push(contest(&params, bench, grain == 0));
         if grain == 0 {
             contests.push(batches::contest(&params, bench));
+            let events = Bench::<Event>::of(PROCESSES, CAPACITY, messages / 2, work);
+            let params = format!("{PROCESSES} stages, capacity {CAPACITY}, 32 bytes of some kind");
+            contests.push(contest(&params, events, false));
             let large = Bench::<Large>::of(PROCESSES, CAPACITY, messages / 20, work);
             let params = format!("{PROCESSES} stages, capacity {CAPACITY}, 2048 bytes");
             contests.push(contest(&params, large, false));
