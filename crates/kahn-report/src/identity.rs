@@ -21,14 +21,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[must_use]
 pub struct Identity {
-    ancestor: u32,
-    /// How many creators lie between in the upper [`DEPTH_BITS`], as far as they can tell, and the
-    /// chain of creators, folded.
-    chain: [u32; 2],
-    /// The creator's running count; what is too large for it is folded into the chain.
-    order: u32,
+    // Two numbers, so that an identity is moved in two registers: as four, it was written in parts and read as a whole,
+    // which waits for the parts.
+    /// The ancestor, and the upper half of the chain: how many creators lie between in its upper [`DEPTH_BITS`], as far
+    /// as they can tell, and the creators, folded.
+    before: u64,
+    /// The lower half of the chain, and the creator's running count; what is too large for it is folded into the chain.
+    after: u64,
 }
 
+/// What of a number its lower half is.
+const LOWER: u64 = (1 << 32) - 1;
 const DEPTH_BITS: u32 = 12;
 const FOLDED_BITS: u32 = u64::BITS - DEPTH_BITS;
 
@@ -45,7 +48,7 @@ impl Identity {
     /// ```
     #[inline]
     pub fn fixed(order: u32) -> Self {
-        Self { ancestor: order, chain: [0; 2], order }
+        Self { before: u64::from(order) << 32, after: u64::from(order) }
     }
 
     /// Returns whether it was created before the run.
@@ -61,7 +64,7 @@ impl Identity {
     #[inline]
     pub fn is_fixed(self) -> bool {
         // The chain of what a process creates tells its depth, which is not 0.
-        self.chain == [0; 2]
+        self.chain() == 0
     }
 
     /// Returns how many were created before this one, or the one it descends from, before the run.
@@ -75,7 +78,7 @@ impl Identity {
     /// ```
     #[inline]
     pub fn ancestor(self) -> usize {
-        self.ancestor as usize
+        (self.before >> 32) as usize
     }
 
     /// Identifies the `order`-th thing that `self` creates while the network runs.
@@ -91,12 +94,11 @@ impl Identity {
     /// ```
     #[inline]
     pub fn child(self, order: u64) -> Self {
-        let (high, low) = halves(order);
         let depth = (self.chain() >> FOLDED_BITS) + 1;
         let depth = depth.min((1 << DEPTH_BITS) - 1);
-        let folded = mix(self.chain() ^ mix(u64::from(self.order) + 1) ^ u64::from(high));
-        let (upper, lower) = halves(depth << FOLDED_BITS | folded >> DEPTH_BITS);
-        Self { ancestor: self.ancestor, chain: [upper, lower], order: low }
+        let folded = mix(self.chain() ^ mix(self.order() + 1) ^ order >> 32);
+        let chain = depth << FOLDED_BITS | folded >> DEPTH_BITS;
+        Self { before: self.before & !LOWER | chain >> 32, after: chain << 32 | order & LOWER }
     }
 
     /// Identifies the child of the same creator that has this order, if the upper halves of their orders
@@ -112,12 +114,17 @@ impl Identity {
     /// ```
     #[inline]
     pub fn with_order(self, order: u32) -> Self {
-        Self { order, ..self }
+        Self { after: self.after & !LOWER | u64::from(order), ..self }
     }
 
     #[inline]
     fn chain(self) -> u64 {
-        u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
+        self.before << 32 | self.after >> 32
+    }
+
+    #[inline]
+    fn order(self) -> u64 {
+        self.after & LOWER
     }
 
     /// Returns a number for it, odd, that hardly any other has.
@@ -133,7 +140,7 @@ impl Identity {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
     pub fn digest(self) -> usize {
-        let place = u64::from(self.ancestor) << 32 | u64::from(self.order);
+        let place = self.before & !LOWER | self.order();
         // By a large odd number: neighbours differ in all upper bits.
         (self.chain() ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(32) as usize | 1
     }
@@ -149,7 +156,8 @@ impl Identity {
     /// assert_eq!(Identity::of_words(child.words()), child);
     /// ```
     pub fn words(self) -> [u32; 4] {
-        [self.ancestor, self.chain[0], self.chain[1], self.order]
+        let ([ancestor, upper], [lower, order]) = (halves(self.before), halves(self.after));
+        [ancestor, upper, lower, order]
     }
 
     /// Makes the identity that has these [numbers](Self::words).
@@ -164,7 +172,8 @@ impl Identity {
     /// assert_eq!(Identity::of_words([3, 0, 0, 3]), Identity::fixed(3));
     /// ```
     pub fn of_words([ancestor, upper, lower, order]: [u32; 4]) -> Self {
-        Self { ancestor, chain: [upper, lower], order }
+        let both = |upper, lower| u64::from(upper) << 32 | u64::from(lower);
+        Self { before: both(ancestor, upper), after: both(lower, order) }
     }
 
     /// Returns a number to draw from, in every run with this seed the same.
@@ -180,15 +189,15 @@ impl Identity {
     /// ```
     #[inline]
     pub fn draw_from(self, seed: u64) -> u64 {
-        mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))
+        mix(seed ^ mix(self.chain() ^ mix(self.order())))
     }
 }
 
 /// The upper and the lower half of a number.
 #[expect(clippy::cast_possible_truncation, reason = "halves have half the bits")]
 #[inline]
-fn halves(number: u64) -> (u32, u32) {
-    ((number >> 32) as u32, number as u32)
+fn halves(number: u64) -> [u32; 2] {
+    [(number >> 32) as u32, number as u32]
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.
