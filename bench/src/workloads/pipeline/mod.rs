@@ -72,7 +72,7 @@ fn contest<M: Payload>(params: &str, bench: Bench<M>, forms: bool) -> Contest {
     let contest = forms.fold(contest, |contest, &(name, form)| {
         contest.with(name, move |workers| bench.ours(form(on(workers))))
     });
-    let Pipeline { stages, messages, words, work } = bench.shape;
+    let Pipeline { stages, messages, work, .. } = bench.shape;
     // Where it is the copies that cost.
     let contest = match size_of::<M>() {
         ..=64 => contest,
@@ -89,7 +89,7 @@ fn contest<M: Payload>(params: &str, bench: Bench<M>, forms: bool) -> Contest {
             &"pipeline",
             &(stages + 2),
             &bench.capacity,
-            &(8 * words),
+            &size_of::<M>(),
             &messages,
             &work.units(),
         ])
@@ -129,7 +129,7 @@ impl<M: Payload> Bench<M> {
         let shape = Pipeline {
             stages: processes - 2,
             messages: messages as u64,
-            words: size_of::<M>() / 8,
+            words: M::new(0, size_of::<M>() / 8).words().len(),
             work,
         };
         Self { shape, capacity, message: PhantomData }

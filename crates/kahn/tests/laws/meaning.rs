@@ -92,7 +92,8 @@ impl Network {
     }
 
     /// Of those that wait for ever and may be `cut`, which would be left by all that read them in some run: a reader that
-    /// waits for ever for something else leaves none waiting, and one that is free may be gone.
+    /// waits for ever for something else leaves none waiting, and one that is free may be gone. That it reads itself keeps
+    /// none: one that goes on anyway and does is not cut.
     fn free(&self, cut: &[bool]) -> Vec<bool> {
         let leads = |from: usize, to: usize| {
             let next = |at: &usize| self.waits_for(*at);
@@ -105,7 +106,9 @@ impl Network {
                     let holds =
                         |other: &Process| !other.ended && other.program.receivers.contains(channel);
                     let reader = self.processes.iter().position(holds);
-                    reader.is_some_and(|reader| leads(reader, place) && !free[reader])
+                    reader.is_some_and(|reader| {
+                        reader != place && leads(reader, place) && !free[reader]
+                    })
                 };
                 let process = &self.processes[place];
                 !process.ended && cut[place] && !process.last.iter().any(stays)

@@ -383,3 +383,38 @@ fn what_was_created_and_may_be_pruned_does_not_wait_for_ever_in_a_network_with_a
         (0..20).for_each(|_| check(&plan, &schedule));
     }
 }
+
+/// The reader of one that was created waits for that, and reads itself as well; then a process between reads it, which
+/// makes no difference. It was there at the start, so it may be pruned, and so may the other.
+#[test]
+fn what_was_created_and_its_reader_that_reads_itself_do_not_wait_for_ever() {
+    let program = |senders: &[usize], receivers: &[usize], steps: &[Step], rounds| Program {
+        senders: senders.to_vec(),
+        receivers: receivers.to_vec(),
+        steps: steps.to_vec(),
+        rounds,
+    };
+    let created = program(&[0], &[1], &[Step::Recv(1), Step::Fail], 1);
+    let create = [Step::Recv(3), Step::Create(Box::new(created))];
+    for is_between in [false, true] {
+        let back = if is_between { 6 } else { 4 };
+        let mut programs = vec![
+            program(&[0], &[1, 3], &create, 1),
+            // Waits for itself.
+            program(&[1, 2, 3], &[2, 5], &[Step::Recv(2)], 1),
+            program(&[4, 5], &[0, back], &[Step::Recv(0)], 4),
+        ];
+        if is_between {
+            programs.push(program(&[6], &[4], &[Step::Recv(4), Step::Send(6, 0)], 4));
+        }
+        let mut initial = vec![vec![]; if is_between { 7 } else { 6 }];
+        (initial[0], initial[3]) = (vec![0; 3], vec![0]);
+        let threads = vec![false; programs.len()];
+        let plan = Plan { initial, programs, threads };
+        let meaning = interpret(&plan.programs, &plan.initial);
+        assert_eq!(meaning.class, Class::Finished, "{is_between}");
+        for schedule in schedules() {
+            (0..20).for_each(|_| check(&plan, &schedule));
+        }
+    }
+}
