@@ -232,6 +232,8 @@ int main(int count, char** arguments) {
         pipeline<Small>(n[0], n[1], n[3], n[4]);
     } else if (workload == "pipeline" && n.size() == 5 && n[2] == 2048) {
         pipeline<Large>(n[0], n[1], n[3], n[4]);
+    } else if (workload == "pipeline" && n.size() == 5 && n[2] == 32) {
+        pipeline<Event>(n[0], n[1], n[3], n[4]);
     } else if (workload == "spawn" && n.size() == 1) {
         spawn(n[0]);
     } else if (workload == "scatter" && n.size() == 4) {

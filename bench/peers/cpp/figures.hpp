@@ -16,6 +16,12 @@ struct Small {
     std::uint64_t words[1];
 };
 
+// A message that tells what it is, and three words.
+struct Event {
+    std::uint64_t kind = 0;
+    std::uint64_t words[3];
+};
+
 struct Large {
     std::uint64_t words[256];
 };

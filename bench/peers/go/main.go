@@ -119,6 +119,12 @@ func ring(processes, tokens, cycles, capacity int) {
 type small [1]uint64
 type large [256]uint64
 
+// A message that tells what it is, and three words.
+type event struct {
+	kind uint64
+	read [3]uint64
+}
+
 // What pipeline needs to know of a message.
 type message[T any] interface {
 	*T
@@ -127,6 +133,7 @@ type message[T any] interface {
 
 func (m *small) words() []uint64 { return m[:] }
 func (m *large) words() []uint64 { return m[:] }
+func (m *event) words() []uint64 { return m.read[:] }
 
 // A source, stages that do work, and a sink that adds up.
 func pipeline[T any, M message[T]](processes, capacity, messages int, steps uint64) {
@@ -269,6 +276,8 @@ func main() {
 		pipeline[small](n[0], n[1], n[3], uint64(n[4]))
 	case workload == "pipeline" && len(n) == 5 && n[2] == 2048:
 		pipeline[large](n[0], n[1], n[3], uint64(n[4]))
+	case workload == "pipeline" && len(n) == 5 && n[2] == 32:
+		pipeline[event](n[0], n[1], n[3], uint64(n[4]))
 	case workload == "spawn" && len(n) == 1:
 		spawn(n[0])
 	case workload == "scatter" && len(n) == 4:
