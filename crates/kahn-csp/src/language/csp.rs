@@ -87,8 +87,8 @@ pub(crate) struct OfWorker {
     what: Cell<*const ()>,
 }
 
-impl From<&Csp> for OfWorker {
-    fn from(_csp: &Csp) -> Self {
+impl OfWorker {
+    pub(crate) fn new() -> Self {
         Self { enter: Cell::new(|_, _, _| Park::Moved), what: Cell::new(ptr::null()) }
     }
 }

@@ -8,7 +8,7 @@ use crate::process::body;
 use crate::run::explain::{self};
 use crate::wait::place::Place;
 use kahn_engine::sync::Ordering::*;
-use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Tag, TaskRef};
+use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Tag, TaskRef, WorkerCore};
 use kahn_report::log::Wait;
 use kahn_report::observe::{Rest, Slice};
 use kahn_report::{Ending, Failure};
@@ -27,6 +27,10 @@ impl Language for Csp {
     const ASKS_WAKERS: bool = false;
 
     const NOTES_WHAT_IS_LEFT: bool = false;
+
+    fn of_worker(&self, _core: &WorkerCore) -> OfWorker {
+        OfWorker::new()
+    }
 
     #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {

@@ -46,7 +46,7 @@ pub(crate) struct Bias {
     state: AtomicUsize,
     /// Whether the worker is in a section.
     inside: AtomicBool,
-    /// There are no thieves at all.
+    /// There are no thieves at all: it has its queues for itself from the beginning.
     alone: bool,
     /// How many thieves have come; how many had when the worker looked last, and for how many looks.
     came: PlainAtomicUsize,
@@ -62,7 +62,7 @@ impl Bias {
     /// `alone`: there are no thieves.
     pub(crate) fn new(alone: bool) -> Self {
         Self {
-            state: AtomicUsize::new(0),
+            state: AtomicUsize::new(if alone { OWN } else { 0 }),
             inside: AtomicBool::new(false),
             alone,
             came: PlainAtomicUsize::new(0),
@@ -80,9 +80,6 @@ impl Bias {
     /// The worker: calls `take`, which is to be short, and tells it how to take something.
     #[inline(always)]
     pub(crate) fn section<R>(&self, take: impl FnOnce(Access) -> R) -> R {
-        if self.alone {
-            return take(Access::ALONE);
-        }
         self.inside.store(true, Relaxed);
         fences::light();
         // Relaxed: what thieves did was acquired when the worker took the queues back.
@@ -94,7 +91,7 @@ impl Bias {
 
     /// The worker, now and then: has its queues for itself if no thief has come for long.
     pub(crate) fn look(&self) {
-        if self.alone || self.state.load(Relaxed) != 0 {
+        if self.state.load(Relaxed) != 0 {
             return;
         }
         let came = self.came.load(Relaxed);

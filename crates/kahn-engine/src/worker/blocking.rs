@@ -65,13 +65,13 @@ impl<L: Language> Worker<L> {
     /// A blocking operation has to wait: sleeps until it is woken, or unwinds if the process must end.
     ///
     /// # Safety
-    /// `task` runs on this thread, and has asked to be parked.
+    /// `task` runs on this thread, and has asked to be parked, in whatever way.
     pub unsafe fn block(&self, task: TaskRef) {
         if self.observed {
             self.end_slice(task, Pause::ToPark);
         }
         L::left_poll(self, task, Left::ToWait);
-        self.sleep_if(task, L::park(self, task));
+        self.sleep_if(task, L::park_otherwise(self, task));
         if self.observed {
             self.begin_slice(task);
         }

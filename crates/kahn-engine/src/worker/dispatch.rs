@@ -65,7 +65,7 @@ impl<L: Language> Worker<L> {
 
     fn around(core: WorkerCore, scheduler: &Scheduler) -> Self {
         let language = scheduler.language::<L>();
-        Self { core, language: NonNull::from(language), of: language.into() }
+        Self { of: language.of_worker(&core), core, language: NonNull::from(language) }
     }
 
     /// What all its workers share of the language.
@@ -228,6 +228,10 @@ impl<L: Language> Worker<L> {
             return None;
         }
         let request = self.request.take();
+        if L::NOTES_WHAT_IS_LEFT && matches!(request, Request::Park) {
+            self.set_current(None);
+            return Some(request);
+        }
         let is_rare = matches!(request, Request::None | Request::End);
         if is_rare || L::NOTES_WHAT_IS_LEFT && task.notes() & own::LEFT != 0 {
             return self.settle(task, request);

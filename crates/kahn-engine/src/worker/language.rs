@@ -18,6 +18,7 @@
 
 use crate::scheduler::{Hooks, Tag};
 use crate::task::{Header, TaskRef};
+use crate::worker::WorkerCore;
 use crate::worker::dispatch::Worker;
 use crate::worker::request::{Park, Pause};
 use kahn_report::log::Wait;
@@ -59,8 +60,8 @@ pub enum Probe {
 
 /// A kind of processes, and how they wait for each other.
 pub trait Language: Hooks + Header {
-    /// What a worker keeps for the language; a new worker has it of what all share.
-    type OfWorker: for<'a> From<&'a Self>;
+    /// What a worker keeps for the language.
+    type OfWorker;
 
     /// Whether operations ask the waker that they are polled with which process runs. If not, a worker
     /// polls all its processes with the same one.
@@ -69,16 +70,18 @@ pub trait Language: Hooks + Header {
     /// Whether processes note [`own::LEFT`](crate::task::own::LEFT).
     const NOTES_WHAT_IS_LEFT: bool = true;
 
-    /// Parks a process that has left its poll and has asked to wait. From the moment that it can be
-    /// found where it waits, another worker may run it.
+    /// What a new worker keeps for the language.
+    fn of_worker(&self, core: &WorkerCore) -> Self::OfWorker;
+
+    /// Parks a process that has left its poll and has asked to wait, with nothing [left](Self::left_poll) to do. From
+    /// the moment that it can be found where it waits, another worker may run it.
     fn park(worker: &Worker<Self>, task: TaskRef) -> Park;
 
     /// The same for one that has asked for [another way](crate::Request::ParkOtherwise).
-    fn park_otherwise(worker: &Worker<Self>, task: TaskRef) -> Park {
-        Self::park(worker, task)
-    }
+    fn park_otherwise(worker: &Worker<Self>, task: TaskRef) -> Park;
 
-    /// Makes visible what the running process has done.
+    /// Makes visible what the running process has done. Not called when it asks to be parked in the usual way, which
+    /// is to ask with nothing left to make visible: see [`WorkerCore::has_something_left`].
     fn left_poll(worker: &Worker<Self>, task: TaskRef, left: Left);
 
     /// How a process with these marks ends, if it must not run on.

@@ -151,6 +151,15 @@ impl WorkerCore {
         matches!(self.request.replace(Request::ParkOtherwise), Request::None)
     }
 
+    /// The running process has done something that is to be made visible when its poll is over: so one that has asked to
+    /// be parked in the usual way is parked in the other.
+    #[inline]
+    pub fn has_something_left(&self) {
+        if matches!(self.request.get(), Request::Park) {
+            self.request.set(Request::ParkOtherwise);
+        }
+    }
+
     /// Takes back what the running process asked for.
     #[inline]
     pub fn take_back(&self) -> Request {

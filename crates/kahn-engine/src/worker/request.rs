@@ -10,7 +10,7 @@ pub enum Request {
     None,
     /// Drop it: why, the worker was told.
     End,
-    /// Park it in the language's usual way: where, the language knows.
+    /// Park it in the language's usual way, with nothing left to do: where, the language knows.
     Park,
     /// Run it again after all others.
     Yield,

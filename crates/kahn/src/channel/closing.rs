@@ -164,6 +164,7 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
                 channel.next_close.set(owner.local().closes.get());
                 owner.local().closes.set(channel.as_ptr().cast());
                 owner.note(own::CLOSES);
+                worker.has_something_left();
             }
             End::Receiver => depart(channel, owner, worker),
         }

@@ -30,12 +30,15 @@ impl ChannelCounts {
 
 impl ChannelRef {
     pub(super) fn counts(self) -> ChannelCounts {
+        let received = self.messages(End::Receiver);
+        // What is received has waited, if only for its receiver's turn. Noted is what was found by a look.
+        let waited = u32::from(received > 0 && self.table().counts());
         ChannelCounts {
             sent: self.messages(End::Sender),
-            received: self.messages(End::Receiver),
+            received,
             remote: self.remote.load(Relaxed),
             carried: Carried::default(),
-            most_waiting: self.most_waiting().load(Relaxed),
+            most_waiting: self.most_waiting().load(Relaxed).max(waited),
             growths: self.growths().load(Relaxed),
         }
     }

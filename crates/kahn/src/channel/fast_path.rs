@@ -5,8 +5,7 @@ use super::language::{Kahn, Worker, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, Side};
 use super::slow_path::{
-    SlowPath, blocks, has_room_at_sleeper, note_first_waiting, report, slow_path,
-    slow_path_to_take, waiting_channel,
+    SlowPath, blocks, has_room_at_sleeper, report, slow_path, slow_path_to_take, waiting_channel,
 };
 use kahn_engine::Request;
 use kahn_engine::sync::{Ordering::*, thread};
@@ -149,7 +148,7 @@ fn fast_path_and_note<Given>(
                 return FastPath::Given(of_given(worker, task));
             }
             if *waited && task.is_served(channel, end) {
-                goes_on_served(channel, end, worker, task);
+                task.stop_waiting();
                 *waited = false;
                 if end == End::Receiver {
                     return FastPath::One(worker);
@@ -187,15 +186,6 @@ fn fast_path_and_note<Given>(
     poll_elsewhere(channel, end, context);
     *waited = false;
     FastPath::Over
-}
-
-/// An operation goes on that has waited and for which there is something to do.
-#[inline(always)]
-fn goes_on_served(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef) {
-    task.stop_waiting();
-    if end == End::Receiver {
-        note_first_waiting(channel, worker);
-    }
 }
 
 /// Publishes what an end has done whose credit is used up.

@@ -30,7 +30,7 @@
 use super::language::{self, Worker, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, Side};
-use super::slow_path::{SlowPath, attend_to_itself, note_first_waiting};
+use super::slow_path::{SlowPath, attend_to_itself};
 use kahn_engine::sync::Ordering::Relaxed;
 use kahn_engine::task::TaskRef;
 
@@ -62,7 +62,7 @@ impl ChannelRef {
         // Relaxed: a thread that looks meanwhile finds that no process is parked there.
         receiver.state().waits_at.store(self.given_at(), Relaxed);
         // SAFETY: PARKED is out of the word where it waits.
-        unsafe { language::wake(worker, receiver) };
+        unsafe { language::wake_given(worker, receiver) };
     }
 }
 
@@ -79,7 +79,8 @@ pub(super) unsafe fn take<T>(
 ) -> Result<T, SlowPath> {
     // SAFETY: said by the caller.
     let message = unsafe { task.take_given() };
-    if task.marks.load(Relaxed) | task.notes() != 0
+    // Marks were looked at when the poll began, or are by the next operation: what waited has nothing to publish.
+    if task.notes() != 0
         && let Some(ends) = attend_first(task, worker)
     {
         return Err(ends);
@@ -88,7 +89,6 @@ pub(super) unsafe fn take<T>(
     if worker.number() != u32::from(given_by.get()) {
         channel.count_remote(local.get() - 1, local.get(), worker);
     }
-    note_first_waiting(channel, worker);
     Ok(message)
 }
 

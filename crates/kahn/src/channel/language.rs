@@ -11,7 +11,9 @@ use super::wire::Writing;
 use super::word::{Seen, Word};
 use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
 use kahn_engine::task::{Ready, Task};
-use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef};
+use kahn_engine::{
+    Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef, WorkerCore,
+};
 use kahn_report::log::Wait;
 use kahn_report::observe::Slice;
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
@@ -128,12 +130,15 @@ pub(crate) struct OfWorker {
     /// Whether waits and wakes are told one by one: to the resolver of `central` detection, to an
     /// observer.
     tells: bool,
-    /// Whether messages may be given (`given`).
+    /// Whether of a wait nothing is to be done but to count it: one test on the way of most.
+    only_counts: bool,
+    /// Whether messages may be given (`given`) to the processes that it runs.
     pub(super) gives: bool,
 }
 
-impl From<&Kahn> for OfWorker {
-    fn from(kahn: &Kahn) -> Self {
+impl OfWorker {
+    fn new(kahn: &Kahn, core: &WorkerCore) -> Self {
+        let tells = kahn.is_central() || kahn.observer.get().is_some();
         Self {
             wait: Cell::new(WaitOn::NOWHERE),
             published: Published::default(),
@@ -141,8 +146,10 @@ impl From<&Kahn> for OfWorker {
             debt: Cell::new(0),
             recently_blocked: [const { Cell::new(ptr::null()) }; 8],
             next_blocked: Cell::new(0),
-            tells: kahn.is_central() || kahn.observer.get().is_some(),
-            gives: kahn.network.workers() <= MOST_GIVING,
+            tells,
+            only_counts: core.counts && !tells,
+            // One that has a thread of its own is not woken as others are.
+            gives: kahn.network.workers() <= MOST_GIVING && !core.is_dedicated(),
         }
     }
 }
@@ -240,8 +247,25 @@ impl Header for Kahn {
 impl Language for Kahn {
     type OfWorker = OfWorker;
 
-    #[inline]
+    fn of_worker(&self, core: &WorkerCore) -> OfWorker {
+        OfWorker::new(self, core)
+    }
+
+    /// It receives.
+    #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {
+        if !worker.of.only_counts {
+            return Self::park_otherwise(worker, task);
+        }
+        // As below, before the word is set.
+        Task::count(&task.state().waits_empty);
+        let wait = worker.of.wait.get();
+        // SAFETY: the words of a channel live in type-stable memory.
+        unsafe { &*wait.word }.park(wait.seen, worker.access())
+    }
+
+    #[inline(never)]
+    fn park_otherwise(worker: &Worker, task: TaskRef) -> Park {
         let wait = worker.of.wait.get();
         // Of the holder's own.
         let waits_at = task.state().waits_at.load(Relaxed);
@@ -384,11 +408,20 @@ pub(super) fn of<'a>(task: TaskRef) -> &'a Kahn {
     Scheduler::of(task).language()
 }
 
-/// Asks for a process to be parked when its poll returns.
+/// Asks for a process that sends to be parked when its poll returns.
 #[inline]
-pub(super) fn ask_to_wait(worker: &Worker, wait: WaitOn) {
+pub(super) fn ask_to_wait_for_room(worker: &Worker, wait: WaitOn) {
     worker.of.wait.set(wait);
     // A process that waits for two things at once is told of its misuse at the second.
+    let _ = worker.ask_to_park_otherwise();
+}
+
+/// Asks for a process that receives to be parked when its poll returns. All that it has done is published, or the
+/// caller does that next; so no credit is left, without which nothing is done while an operation waits.
+#[inline]
+pub(super) fn ask_to_wait_for_message(worker: &Worker, wait: WaitOn) {
+    worker.of.wait.set(wait);
+    // As above.
     let _ = worker.ask_to_park();
 }
 
@@ -404,6 +437,20 @@ pub(super) unsafe fn wake(worker: &Worker, task: TaskRef) {
         return tell_and_wake(worker, task, ready);
     }
     worker.wake(ready);
+}
+
+/// The same of a process that was [given](super::given) a message: those have no threads of their own.
+///
+/// # Safety
+/// As for [`wake`].
+#[inline(always)]
+pub(super) unsafe fn wake_given(worker: &Worker, task: TaskRef) {
+    // SAFETY: said by the caller; only one takes the bit out.
+    let ready = unsafe { task.claim() };
+    if worker.of.tells {
+        return tell_and_wake(worker, task, ready);
+    }
+    worker.wake_pooled(ready);
 }
 
 #[cold]

@@ -59,10 +59,10 @@ use std::ptr;
 /// What an operation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlowPath {
-    /// There is credit for one operation at least.
-    Go,
     /// Return `Pending`: the worker has been asked for what is needed.
     Wait,
+    /// There is credit for one operation at least.
+    Go,
     /// The other end is gone, or this process is.
     Over,
 }
@@ -91,7 +91,13 @@ fn slow_path_to_send(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    if !may_look(channel, End::Sender, task, *waited) || !has_patience(worker) {
+    if has_to_attend(task) {
+        return attend(channel, End::Sender, worker, task, waited);
+    }
+    if is_waiting(task) {
+        return look_again::<false>(channel, End::Sender, worker, task, waited);
+    }
+    if !has_patience(worker) {
         return attend(channel, End::Sender, worker, task, waited);
     }
     look_for_credit(channel, worker, task, waited)
@@ -125,8 +131,11 @@ fn receive_in_slow_path<const TAKES: bool>(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    if !may_look(channel, End::Receiver, task, *waited) {
+    if has_to_attend(task) {
         return attend(channel, End::Receiver, worker, task, waited);
+    }
+    if is_waiting(task) {
+        return look_again::<TAKES>(channel, End::Receiver, worker, task, waited);
     }
     task.note_sent(ptr::null());
     look_for_messages::<true, TAKES>(channel, worker, task, waited)
@@ -140,27 +149,41 @@ pub(super) fn has_room_at_sleeper(channel: ChannelRef, worker: &Worker, task: Ta
     kind & kind::SMALL != 0
         && channel.sender.tells_nothing()
         && channel.word_of_kind(End::Sender, kind).load().is_parked()
-        && task.notes() | task.marks.load(Relaxed) == 0
-        && task.state().waits_at.load(Relaxed).is_null()
+        && !has_to_attend(task)
+        && !is_waiting(task)
         && has_patience(worker)
 }
 
-/// The usual case: the process has nothing to attend to, and no operation waits but perhaps this
-/// one, which goes on.
-#[inline]
-fn may_look(channel: ChannelRef, end: End, task: TaskRef, waited: bool) -> bool {
-    if task.notes() | task.marks.load(Relaxed) != 0 {
-        return false;
+/// Whether the process itself has something to attend to first.
+#[inline(always)]
+fn has_to_attend(task: TaskRef) -> bool {
+    task.notes() | task.marks.load(Relaxed) != 0
+}
+
+/// Whether an operation of the process waits.
+#[inline(always)]
+fn is_waiting(task: TaskRef) -> bool {
+    !task.state().waits_at.load(Relaxed).is_null()
+}
+
+/// An operation of the process waits. If it is this one, it looks again.
+#[inline(never)]
+fn look_again<const TAKES: bool>(
+    channel: ChannelRef,
+    end: End,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    if !*waited || task.waits_at() != channel.waiting_at(end) {
+        return attend(channel, end, worker, task, waited);
     }
-    // Null before all else: that is the usual case.
-    if task.state().waits_at.load(Relaxed).is_null() {
-        return true;
+    task.stop_waiting();
+    if TAKES {
+        slow_path_to_take(channel, worker, task, waited)
+    } else {
+        slow_path(channel, end, worker, task, waited)
     }
-    let is_this = waited && task.waits_at() == channel.waiting_at(end);
-    if is_this {
-        task.stop_waiting();
-    }
-    is_this
 }
 
 /// Takes one off the looks at peers that are left to the process, if there is one.
@@ -229,7 +252,8 @@ fn attend(
         && end == End::Receiver
         && let Some(wait) = channel.table().place_to_wait(task, channel)
     {
-        language::ask_to_wait(worker, wait.wait_on(End::Receiver, wait.seen(End::Sender)));
+        let at = wait.wait_on(End::Receiver, wait.seen(End::Sender));
+        language::ask_to_wait_for_message(worker, at);
         return wait_here(wait, End::Receiver, worker, task, waited);
     }
     let tired = worker.patience.get() == 0 && !worker.is_dedicated();
@@ -355,7 +379,7 @@ fn find_no_room(
     if channel.has_flag(flag::DEAD_END) {
         return SlowPath::Over;
     }
-    language::ask_to_wait(worker, channel.wait_on(End::Sender, seen));
+    language::ask_to_wait_for_room(worker, channel.wait_on(End::Sender, seen));
     wait_here(channel, End::Sender, worker, task, waited)
 }
 
@@ -400,7 +424,7 @@ fn find_no_message<const COUNTED: bool, const TAKES: bool>(
         if COUNTED && !worker.of.published.is_empty() {
             return flush_and_look_again::<TAKES>(channel, worker, task, waited);
         }
-        language::ask_to_wait(worker, WaitOn { word, seen });
+        language::ask_to_wait_for_message(worker, WaitOn { word, seen });
         if !COUNTED {
             return wait_here(channel, End::Receiver, worker, task, waited);
         }
@@ -514,24 +538,7 @@ impl ChannelRef {
     }
 }
 
-/// Notes that the receiver has found a message waiting, if it is the first.
-#[inline(always)]
-pub(super) fn note_first_waiting(channel: ChannelRef, worker: &Worker) {
-    // Relaxed: the receiver's own.
-    if channel.most_waiting().load(Relaxed) == 0 {
-        note_the_first(channel, worker);
-    }
-}
-
-/// Apart, for it is done once.
-#[cold]
-fn note_the_first(channel: ChannelRef, worker: &Worker) {
-    if worker.counts {
-        note_waiting(channel, 1);
-    }
-}
-
-/// Notes that the receiver has found so many messages waiting.
+/// Notes that the receiver has found so many messages waiting. Of one alone it need not be told (`counts`).
 #[inline(always)]
 fn note_waiting(channel: ChannelRef, waiting: u64) {
     let most = channel.most_waiting();

@@ -111,6 +111,8 @@ pub(crate) struct ChannelTable {
     capacities: OnceLock<Capacities>,
     /// Whether channels record by themselves.
     record_all: AtomicBool,
+    /// Whether it is not counted what happens.
+    is_uncounted: AtomicBool,
     /// What is recorded without being asked, by the type of message; set if runs are compared.
     digests: OnceLock<Arc<Digests>>,
     /// Is told of messages and polls; is told where channels stand, if what happens is written down.
@@ -137,6 +139,7 @@ impl ChannelTable {
             budget: AtomicU64::new(u64::MAX),
             capacities: OnceLock::new(),
             record_all: AtomicBool::new(false),
+            is_uncounted: AtomicBool::new(false),
             digests: OnceLock::new(),
             observer: OnceLock::new(),
             held: OnceLock::new(),
@@ -239,6 +242,17 @@ impl ChannelTable {
         }
         self.most_used.store(self.used.load(Relaxed), Relaxed);
         self.limit.store(limit, Relaxed);
+    }
+
+    /// Says that it is not counted what happens.
+    pub(crate) fn leave_uncounted(&self) {
+        self.is_uncounted.store(true, Relaxed);
+    }
+
+    /// Whether it is counted what happens.
+    pub(super) fn counts(&self) -> bool {
+        // Relaxed: said before anything ran.
+        !self.is_uncounted.load(Relaxed)
     }
 
     /// Whether one more channel that ends is listed in the report.

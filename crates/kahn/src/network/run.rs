@@ -459,6 +459,9 @@ pub(super) fn perform(
     let only_pooled = links.is_none() && processes.iter().all(|task| task.kind() == Kind::Pooled);
     let workers = plan.workers();
     plan.configure(&core.scheduler, only_pooled);
+    if core.scheduler.settings().accounting == Accounting::Off {
+        core.channels.leave_uncounted();
+    }
     // The options were applied once, so a resolver is set once.
     let _ = core.resolver.set(Resolver::new(options.detection));
     core.quiescence.store(options.quiescence, Relaxed);

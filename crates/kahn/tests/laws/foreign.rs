@@ -4,6 +4,7 @@ use super::schedules::{Heard, count, everywhere, listen, run, watch};
 use kahn::{Network, Options, RunError, Summary};
 use parking_lot::Mutex;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -122,6 +123,36 @@ fn a_sender_dropped_before_a_foreign_wait_ends_its_channel_there() {
             signal.give();
         });
         schedule.finish(network);
+    });
+}
+
+#[test]
+fn a_sender_dropped_while_its_process_begins_to_wait_ends_its_channel() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, questions) = network.channel::<u64>("questions");
+        let (answer, answers) = network.channel::<u64>("answers");
+        let heard = Heard::default();
+        let hears = heard.clone();
+        network.process("ask", (out, answers), async move |(mut out, mut answers)| {
+            out.send(1).await;
+            let mut waits = pin!(answers.recv());
+            let mut out = Some(out);
+            let answer = poll_fn(|context| {
+                let answer = waits.as_mut().poll(context);
+                // Without it the other process would wait for one more question.
+                out = None;
+                answer
+            });
+            hears.push(answer.await.expect("an answer"));
+        });
+        network.process("sum", (questions, answer), async |(mut questions, mut answer)| {
+            let mut sum = 0;
+            questions.for_each(|question| sum += question).await;
+            answer.send(sum).await;
+        });
+        schedule.finish(network);
+        assert_eq!(heard.all(), [1]);
     });
 }
 

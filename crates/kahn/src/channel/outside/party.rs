@@ -248,7 +248,7 @@ impl Party {
                 Request::Park | Request::ParkOtherwise => {
                     let wait = worker.of.wanted();
                     self.task.set_unparker(unparker());
-                    match Kahn::park(worker, self.task) {
+                    match Kahn::park_otherwise(worker, self.task) {
                         Park::Asleep => Attempt::Wait(Some(wait)),
                         Park::Moved => Attempt::Wait(None),
                     }
