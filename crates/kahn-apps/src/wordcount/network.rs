@@ -58,23 +58,22 @@ pub(super) fn build<'env>(
     });
     if let Some(path) = program.output.as_ref().filter(|_| compare.is_for_results()) {
         // Written while it is merged; a run that was cut short goes on with it.
-        let lines = network.map("lines", merged, |entries| lines(&entries));
+        let lines = network.map("lines", merged, |entries| add_lines(Vec::new(), &entries));
         network.write_file("write", lines, path);
         return Box::new(|| Some(Answer::written()));
     }
-    let merged = network.collect("result", merged);
+    // Made while it is merged.
+    let lines =
+        network.fold("result", merged, Vec::new(), |lines, entries| add_lines(lines, &entries));
     Box::new(move || {
-        let merged = merged.take()?;
-        let answer = Answer::new(move |out| {
-            merged.iter().flatten().try_for_each(|entry| write_line(out, entry))
-        });
+        let lines = lines.take()?;
+        let answer = Answer::new(move |out| out.write_all(&lines));
         Some(answer.to(program.output.as_deref()))
     })
 }
 
-/// The lines of some entries.
-fn lines(entries: &Entries<'_>) -> Vec<u8> {
-    let mut lines = Vec::new();
+/// Adds the lines of some entries.
+fn add_lines(mut lines: Vec<u8>, entries: &Entries<'_>) -> Vec<u8> {
     entries.iter().try_for_each(|entry| write_line(&mut lines, entry)).expect("it is memory");
     lines
 }
