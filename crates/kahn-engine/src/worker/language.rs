@@ -80,8 +80,8 @@ pub trait Language: Hooks + Header {
     /// The same for one that has asked for [another way](crate::Request::ParkOtherwise).
     fn park_otherwise(worker: &Worker<Self>, task: TaskRef) -> Park;
 
-    /// Makes visible what the running process has done. Not called when it asks to be parked in the usual way, which
-    /// is to ask with nothing left to make visible: see [`WorkerCore::has_something_left`].
+    /// Makes visible what the running process has done. One of a language that [notes](Self::NOTES_WHAT_IS_LEFT) what is
+    /// left is not asked when it is to be parked in the usual way: see [`WorkerCore::has_something_left`].
     fn left_poll(worker: &Worker<Self>, task: TaskRef, left: Left);
 
     /// How a process with these marks ends, if it must not run on.
