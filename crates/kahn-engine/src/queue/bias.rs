@@ -107,6 +107,7 @@ impl Bias {
 
     /// A thief comes, and may take something while it has what this returns.
     pub(crate) fn come(&self) -> Thief<'_> {
+        debug_assert!(!self.alone, "there are no thieves");
         self.came.fetch_add(1, Relaxed);
         let mut spins = 0;
         loop {
