@@ -48,6 +48,12 @@ const ROWS: &[Row] = &[
             MESSAGE,
         )
     },
+    row(
+        "the same, 32 bytes that tell of which kind they are",
+        "pipeline",
+        "50 stages, capacity 64, 32 bytes of some kind",
+        MESSAGE,
+    ),
     row("the same, 2048 bytes by value", "pipeline", "50 stages, capacity 64, 2048 bytes", MESSAGE),
     Row {
         runtimes: ["kahn-in-place", "", "", "", ""],
