@@ -97,6 +97,8 @@ mutation waits-before-publishing "$laws" :: channel/language.rs \
     's/(fn left_poll\(.*?settle\(worker, task\);\s*\}\s*)Self::flush\(worker\);/$1let _ = worker;/s'
 mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/slow_path.rs \
     's/worker\.patience\.set\(patience - 1\);//; s/worker\.patience\.set\(worker\.patience\.get\(\)\.saturating_sub\(1\)\);//'
+mutation one-that-waited-not-told "$laws" reports:: channel/counts.rs \
+    's/\.max\(waited\)/.max(waited.min(0))/'
 mutation parks-with-a-sender-dropped "$laws" while_its_process_begins_to_wait channel/closing.rs \
     's/worker\.has_something_left\(\);//'
 mutation credit-left-unlisted "$laws" room_that_was_left_unused channel/sender.rs \

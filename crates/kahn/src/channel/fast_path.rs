@@ -4,9 +4,7 @@
 use super::language::{Kahn, Worker, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, Side};
-use super::slow_path::{
-    SlowPath, blocks, has_room_at_sleeper, report, slow_path, slow_path_to_take, waiting_channel,
-};
+use super::slow_path::{SlowPath, blocks, has_room_at_sleeper, report, slow_path, waiting_channel};
 use kahn_engine::Request;
 use kahn_engine::sync::{Ordering::*, thread};
 use kahn_engine::task::TaskRef;
@@ -161,12 +159,7 @@ fn fast_path_and_note<Given>(
                 task.note_sent(sent);
                 return FastPath::One(worker);
             }
-            let looked = if of_given.is_some() {
-                slow_path_to_take(channel, worker, task, waited)
-            } else {
-                slow_path(channel, end, worker, task, waited)
-            };
-            return match looked {
+            return match slow_path(channel, end, of_given.is_some(), worker, task, waited) {
                 SlowPath::Go => {
                     *waited = false;
                     // The slow path has noted that an operation begins.
@@ -246,7 +239,7 @@ pub(super) fn wait_in_slow_path<'a>(channel: ChannelRef, end: End) -> Option<&'a
     let (worker, task) = blocking_holder(channel, end)?;
     let mut waited = false;
     loop {
-        match slow_path(channel, end, worker, task, &mut waited) {
+        match slow_path(channel, end, false, worker, task, &mut waited) {
             SlowPath::Go => return Some(worker),
             SlowPath::Over => {
                 worker.unwind_again();

@@ -69,17 +69,19 @@ pub(crate) enum SlowPath {
 
 /// The way every operation begins that cannot just go on.
 ///
-/// `waited`: this operation has waited before.
+/// `takes`: it is a receive that takes what it is given (`given`). `waited`: this operation has waited before.
 #[inline]
 pub(crate) fn slow_path(
     channel: ChannelRef,
     end: End,
+    takes: bool,
     worker: &Worker,
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
     match end {
         End::Sender => slow_path_to_send(channel, worker, task, waited),
+        End::Receiver if takes => slow_path_to_take(channel, worker, task, waited),
         End::Receiver => slow_path_to_receive(channel, worker, task, waited),
     }
 }
@@ -113,9 +115,8 @@ fn slow_path_to_receive(
     receive_in_slow_path::<false>(channel, worker, task, waited)
 }
 
-/// The same of a receive that takes what it is given (`given`).
 #[inline(never)]
-pub(super) fn slow_path_to_take(
+fn slow_path_to_take(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
@@ -179,11 +180,7 @@ fn look_again<const TAKES: bool>(
         return attend(channel, end, worker, task, waited);
     }
     task.stop_waiting();
-    if TAKES {
-        slow_path_to_take(channel, worker, task, waited)
-    } else {
-        slow_path(channel, end, worker, task, waited)
-    }
+    slow_path(channel, end, TAKES, worker, task, waited)
 }
 
 /// Takes one off the looks at peers that are left to the process, if there is one.
@@ -450,11 +447,7 @@ fn flush_and_look_again<const TAKES: bool>(
     waited: &mut bool,
 ) -> SlowPath {
     Kahn::flush(worker);
-    if TAKES {
-        slow_path_to_take(channel, worker, task, waited)
-    } else {
-        slow_path_to_receive(channel, worker, task, waited)
-    }
+    slow_path(channel, End::Receiver, TAKES, worker, task, waited)
 }
 
 /// All is read, and no more will come. Apart, so that waiting sets up nothing for it.

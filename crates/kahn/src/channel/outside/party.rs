@@ -234,7 +234,7 @@ impl Party {
             return Attempt::Wait(None);
         }
         let attempt = self.within(|worker| {
-            match slow_path(channel, end, worker, self.task, waited) {
+            match slow_path(channel, end, false, worker, self.task, waited) {
                 SlowPath::Go => return Attempt::Done(go(worker)),
                 SlowPath::Over => return Attempt::Over,
                 SlowPath::Wait => {}
